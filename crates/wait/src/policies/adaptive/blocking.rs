@@ -1,8 +1,8 @@
 //! Costs of blocks.
 
+use super::costing::{Cost, Costing};
 use super::costs::{IdleCost, WaitCosts, ns};
 use super::points::{POINTS, Points};
-use super::pricing::{Cost, Pricing};
 
 /// Blocks that begin at the same time, for I/Os that take longer and longer.
 struct Blocking<'a> {
@@ -119,11 +119,11 @@ impl Blocked<'_> {
     }
 }
 
-impl Pricing<'_> {
+impl Costing<'_> {
     /// The least that a block is worth to an I/O that is alone.
     pub(super) fn least_blocked(&self) -> f64 {
         let blocking = Blocking::new(self.costs, self.slow, self.begin);
-        blocking.awake + (self.price + self.share) * blocking.after
+        blocking.awake + (self.delay_weight + self.share) * blocking.after
     }
 
     /// The cost of a block at `at` for an I/O that takes `time`.

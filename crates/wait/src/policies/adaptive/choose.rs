@@ -1,9 +1,9 @@
 //! The cheapest of the plans that there are.
 
 use super::blocking::Blocked;
+use super::costing::{Cost, Costing, Watch};
 use super::plan::{Plan, Rested, Then};
 use super::points::Points;
-use super::pricing::{Cost, Pricing, Watch};
 use super::promise::Promise;
 use crate::{StepKind, StepSet};
 
@@ -21,7 +21,7 @@ const BLOCK: Plan = Plan {
 
 /// The cheapest plan up to now for I/Os that take `points`, `depth` of which are out.
 struct Choice<'a> {
-    pricing: &'a Pricing<'a>,
+    costing: &'a Costing<'a>,
     points: &'a Points,
     depth: usize,
     /// The cost of spinning, where several are out.
@@ -37,37 +37,37 @@ struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    fn new(pricing: &'a Pricing<'a>, points: &'a Points, depth: usize) -> Choice<'a> {
+    fn new(costing: &'a Costing<'a>, points: &'a Points, depth: usize) -> Choice<'a> {
         // With several I/Os out, those that a plan leaves for later complete together, and the next ones reach the
         // device together: the history does not show how the device takes that.
-        let full = pricing.promise.filter(|promise| promise.is_full());
+        let full = costing.promise.filter(|promise| promise.is_full());
         let careful = full.filter(|promise| depth > 1 || !promise.is_over_polling());
         // If the load comes by itself, other I/Os wait behind one that is late.
-        let spent = pricing.promise;
-        let spent = spent.filter(|promise| promise.is_spent() || pricing.open && promise.is_full());
+        let spent = costing.promise;
+        let spent = spent.filter(|promise| promise.is_spent() || costing.open && promise.is_full());
         Choice {
-            pricing,
+            costing,
             points,
             depth,
-            spun: (depth > 1).then(|| pricing.deep(SPIN, points, depth)),
+            spun: (depth > 1).then(|| costing.deep(SPIN, points, depth)),
             careful,
             spent,
             blocked: None,
             value: f64::MAX,
-            plan: Plan::unknown(pricing.promise.is_some()),
+            plan: Plan::unknown(costing.promise.is_some()),
             cost: None,
         }
     }
 
     /// Adopts `plan`, whose rest is `rested`, if it is cheaper. Returns true if it breaks no promise.
     fn consider(&mut self, plan: Plan, rested: Option<Rested>) -> bool {
-        let (pricing, points) = (self.pricing, self.points);
+        let (costing, points) = (self.costing, self.points);
         let cost = match self.spun {
-            None => pricing.alone((plan, rested), points, &mut self.blocked),
+            None => costing.alone((plan, rested), points, &mut self.blocked),
             Some(spun) => {
                 let cost = match plan == SPIN {
                     true => spun,
-                    false => pricing.deep(plan, points, self.depth),
+                    false => costing.deep(plan, points, self.depth),
                 };
                 // Completions that come together are late by any way of waiting.
                 let tail = (cost.tail - spun.tail).max(0.0);
@@ -75,15 +75,15 @@ impl<'a> Choice<'a> {
             }
         };
         let plain = plan.rest.is_none() && plan.loose.is_none() && plan.watch != StepKind::Block;
-        let most = cost.most + pricing.chain * cost.delay;
+        let most = cost.most + costing.chain * cost.delay;
         if !plain
             && (self.careful.is_some_and(|promise| !promise.is_tiny(most))
                 || self.spent.is_some_and(|promise| !promise.is_harmless(most)))
         {
             return false;
         }
-        let risk = pricing.risk(plan, cost);
-        let value = pricing.value(plan, cost, risk, (points.median(), self.depth));
+        let risk = costing.risk(plan, cost);
+        let value = costing.value(plan, cost, risk, (points.median(), self.depth));
         if value < self.value {
             (self.value, self.plan, self.cost) = (value, plan, Some(cost));
         }
@@ -92,9 +92,9 @@ impl<'a> Choice<'a> {
 
     /// Considers `plan` after a rest of `kind` until `point`. Returns true if it breaks no promise.
     fn rest(&mut self, (kind, point): (StepKind, usize), plan: Plan) -> bool {
-        let rested = self.pricing.rested(kind, self.points[point]);
+        let rested = self.costing.rested(kind, self.points[point]);
         // A completion that is there when the core is back is seen before it is due.
-        let Some(rested) = rested.filter(|one| one.end + one.cold <= self.pricing.due) else {
+        let Some(rested) = rested.filter(|one| one.end + one.cold <= self.costing.due) else {
             return false;
         };
         let rest = Some((kind, point));
@@ -105,25 +105,25 @@ impl<'a> Choice<'a> {
 /// Returns the cheapest plan by `steps` for I/Os that take `points`, with `depth` out; a rest may end at `levels` of
 /// the points.
 pub(super) fn choose(
-    pricing: &Pricing<'_>,
+    costing: &Costing<'_>,
     steps: StepSet,
     (points, levels): (&Points, &[usize]),
     depth: usize,
 ) -> (Plan, Option<Cost>) {
-    let mut choice = Choice::new(pricing, points, depth);
-    let bounded = pricing.due < f64::INFINITY;
+    let mut choice = Choice::new(costing, points, depth);
+    let bounded = costing.due < f64::INFINITY;
     // A loose watch is only worth it if it is cheaper than a close one.
     let loose = |close: &Watch| {
         let kind = close.kind;
-        let loose = pricing.watches.iter();
+        let loose = costing.watches.iter();
         loose.filter(move |loose| bounded && loose.kind > kind)
     };
     // A block that never sees a completion is a sleep, which costs less.
-    let block = bounded && steps.has(StepKind::Block) && points[0] < pricing.loose_until(BLOCK);
-    for close in pricing.watches {
+    let block = bounded && steps.has(StepKind::Block) && points[0] < costing.loose_until(BLOCK);
+    for close in costing.watches {
         let plain = Plan::watch(close.kind, Then::Longest);
         choice.consider(plain, None);
-        if pricing.promise.is_none() {
+        if costing.promise.is_none() {
             choice.consider(Plan::watch(close.kind, Then::BreakEven), None);
         }
         let loose = loose(close).map(|loose| loose.kind);
@@ -132,16 +132,16 @@ pub(super) fn choose(
             choice.consider(Plan { loose, ..plain }, None);
         }
     }
-    let idle = |time| pricing.costs.idle_of(time).watts;
+    let idle = |time| costing.costs.idle_of(time).watts;
     let (idle, alike) = (idle(points[0]), idle(points[0]) == idle(points.longest()));
     for (kind, idle) in [
-        (StepKind::Pause, pricing.costs.pause),
+        (StepKind::Pause, costing.costs.pause),
         (StepKind::Sleep, idle),
     ] {
         if !steps.has(kind) {
             continue;
         }
-        for close in pricing.watches {
+        for close in costing.watches {
             for loose in [None].into_iter().chain(loose(close).map(Some)) {
                 let plan = Plan {
                     loose: loose.map(|loose| loose.kind),
@@ -155,7 +155,7 @@ pub(super) fn choose(
                 }
                 // Within one idle state there is one best end, by joules and delay. A promise may need an earlier
                 // one.
-                let best = points.at_share(pricing.enough(idle, loose.unwrap_or(close)));
+                let best = points.at_share(costing.enough(idle, loose.unwrap_or(close)));
                 let earlier = levels.iter().rev().copied().filter(|point| *point < best);
                 for point in [best].into_iter().chain(earlier) {
                     if choice.rest((kind, point), plan) {
@@ -165,7 +165,7 @@ pub(super) fn choose(
             }
         }
     }
-    if steps.has(StepKind::Block) && (depth > 1 || pricing.least_blocked() < choice.value) {
+    if steps.has(StepKind::Block) && (depth > 1 || costing.least_blocked() < choice.value) {
         choice.consider(Plan::watch(StepKind::Block, Then::Longest), None);
     }
     (choice.plan, choice.cost)

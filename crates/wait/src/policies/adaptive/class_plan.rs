@@ -1,8 +1,8 @@
 //! The plan for the I/Os of a class, in times.
 
+use super::costing::Cost;
 use super::plan::Plan;
 use super::points::POINTS;
-use super::pricing::Cost;
 use crate::{ExpectedCost, PlannedWait, StepKind};
 use joulio_units::{Joules, Nanos};
 

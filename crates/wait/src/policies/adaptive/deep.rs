@@ -1,9 +1,9 @@
 //! Costs of a plan with several I/Os out: a short simulation with their recent times.
 
+use super::costing::{Cost, Costing};
 use super::costs::{greater, ns};
 use super::plan::{DEEPEST, Plan};
 use super::points::{POINTS, Points};
-use super::pricing::{Cost, Pricing};
 use crate::StepKind;
 
 /// Number of places for I/Os that are out: a power of two above [`DEEPEST`].
@@ -65,7 +65,7 @@ impl Out {
     }
 }
 
-impl Pricing<'_> {
+impl Costing<'_> {
     /// Returns the cost of an I/O by `plan` in a closed loop of `depth` that take `points`.
     pub(super) fn deep(&self, plan: Plan, points: &Points, depth: usize) -> Cost {
         let depth = depth.clamp(1, DEEPEST);

@@ -1,6 +1,6 @@
 //! Times in which no I/O is out.
 
-use super::pricing::{Cost, Pricing, Watch};
+use super::costing::{Cost, Costing, Watch};
 use super::promise::Promise;
 use crate::{Step, StepKind};
 use joulio_units::Nanos;
@@ -126,17 +126,17 @@ impl Gaps {
 
     /// Plans again; while there is no history the core watches for long if latencies are promised. The I/O that ends
     /// a gap is one of the slowest in a share of `alone` cases.
-    pub(super) fn plan(&mut self, pricing: &Pricing<'_>, alone: f64) {
+    pub(super) fn plan(&mut self, costing: &Costing<'_>, alone: f64) {
         let lengths = &self.lengths[..self.count];
         if lengths.is_empty() {
             self.kind = StepKind::Spin;
-            self.watch = match pricing.promise {
+            self.watch = match costing.promise {
                 Some(_) => QUIET,
-                None => pricing.break_even,
+                None => costing.break_even,
             };
             return;
         }
-        let costs = pricing.costs;
+        let costs = costing.costs;
         let spin = costs.spin.0;
         let mean = lengths.iter().map(|length| *length as f64).sum::<f64>() / lengths.len() as f64;
         let cost = |watch: Watch, most: f64| -> (f64, f64) {
@@ -145,7 +145,7 @@ impl Gaps {
             for length in lengths.iter().map(|length| *length as f64) {
                 let end = match length <= most {
                     true => exit,
-                    false => pricing.block(most, length),
+                    false => costing.block(most, length),
                 };
                 joules += length.min(most) * watch.watts + end.joules;
                 late += end.delay;
@@ -154,17 +154,20 @@ impl Gaps {
             let count = lengths.len() as f64;
             let (joules, late) = (joules / count, late / count);
             // An I/O that comes by itself is late alone, with those behind it.
-            let fraction = match self.slowest + delay > pricing.due {
+            let fraction = match self.slowest + delay > costing.due {
                 true => 1.0,
                 false => alone,
             };
-            let risk = |promise: &Promise| promise.risk(delay + pricing.nap, fraction);
-            let risk = pricing.promise.map_or(0.0, risk);
-            (joules + pricing.price * late + spin * mean * risk, delay)
+            let risk = |promise: &Promise| promise.risk(delay + costing.nap, fraction);
+            let risk = costing.promise.map_or(0.0, risk);
+            (
+                joules + costing.delay_weight * late + spin * mean * risk,
+                delay,
+            )
         };
         let mut best = (f64::MAX, StepKind::Spin, QUIET, 0.0);
-        for watch in pricing.watches {
-            for most in [QUIET, pricing.break_even, 0.0] {
+        for watch in costing.watches {
+            for most in [QUIET, costing.break_even, 0.0] {
                 let (cost, delay) = cost(*watch, most);
                 if cost < best.0 {
                     best = (cost, watch.kind, most, delay);

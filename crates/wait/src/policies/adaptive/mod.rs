@@ -5,6 +5,7 @@ mod batches;
 mod blocking;
 mod choose;
 mod class_plan;
+mod costing;
 mod costs;
 mod deep;
 mod delays;
@@ -16,7 +17,6 @@ mod hot;
 mod lateness;
 mod plan;
 mod points;
-mod pricing;
 mod promise;
 mod replan;
 mod shared;
@@ -35,8 +35,8 @@ use state::State;
 use std::borrow::Cow;
 
 /// Plans each wait from the recent times of I/Os and from the cost of each step: it rests until a completion is
-/// likely, watches, and blocks when the I/O takes longer than any recent one. A plan is priced in joules and in
-/// delay; the closer the promise is to being broken, the higher the price of delay.
+/// likely, watches, and blocks when the I/O takes longer than any recent one. The cost of a plan is its joules and its
+/// weighted delay; the closer the promise is to being broken, the more a delay counts.
 #[derive(Clone, Debug)]
 pub struct Adaptive(Box<State>);
 

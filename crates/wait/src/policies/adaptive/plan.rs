@@ -1,9 +1,9 @@
 //! A plan of a wait, and its cost, by the recent times of I/Os.
 
 use super::blocking::Blocked;
+use super::costing::{Cost, Costing, Watch};
 use super::costs::{greater, ns};
 use super::points::{POINTS, Points};
-use super::pricing::{Cost, Pricing, Watch};
 use super::promise::Promise;
 use crate::StepKind;
 use joulio_units::Watts;
@@ -84,7 +84,7 @@ fn float(number: usize) -> f64 {
     f64::from(number as u32)
 }
 
-impl Pricing<'_> {
+impl Costing<'_> {
     pub(super) fn watch(&self, kind: StepKind) -> Watch {
         let mut watches = self.watches.iter();
         *watches
@@ -276,7 +276,7 @@ impl Pricing<'_> {
     /// there one nanosecond more costs as much for these as it saves for the others, which are then watched for by
     /// `watch`.
     pub(super) fn enough(&self, idle: Watts, watch: &Watch) -> f64 {
-        (watch.watts - idle.0) / (watch.watts + self.price + self.share)
+        (watch.watts - idle.0) / (watch.watts + self.delay_weight + self.share)
     }
 
     /// A rest from `at` to `until`.
@@ -373,7 +373,7 @@ impl Pricing<'_> {
         cost.joules
             + after
             + self.share * cost.time
-            + self.price * cost.delay / depth
+            + self.delay_weight * cost.delay / depth
             + polled * risk
     }
 }

@@ -2,10 +2,10 @@
 
 use super::choose::{LEVELS, choose};
 use super::class_plan::{ClassPlan, surprising};
+use super::costing::Costing;
 use super::history::{FEW, KEPT};
 use super::plan::{DEEPEST, Plan, Then};
 use super::points::Points;
-use super::pricing::Pricing;
 use super::{State, shared};
 use crate::StepKind;
 use joulio_units::Nanos;
@@ -44,7 +44,7 @@ impl State {
         let renewed = self.unknown.watch_until != promised as u64;
         self.unknown = ClassPlan::unknown(promised as u64);
         let promise = (!crowded && self.promise.is_any()).then_some(&self.promise);
-        let mut pricing = Pricing {
+        let mut costing = Costing {
             costs,
             watches,
             promise,
@@ -53,8 +53,8 @@ impl State {
             slow: self.lateness.slow(),
             share: if open || crowded { 0.0 } else { self.share },
             // If other threads want the core, a delay is worth the same whatever is promised.
-            price: match crowded {
-                true => shared::PRICE,
+            delay_weight: match crowded {
+                true => shared::DELAY_WEIGHT,
                 false => costs.spin.0,
             },
             due: promise.map_or(f64::INFINITY, |promise| promise.due()),
@@ -68,19 +68,19 @@ impl State {
         };
         // The lateness of the I/Os themselves adds to that of a nap; the one with more of the time is planned first.
         if !self.gaps.prevail() {
-            pricing.nap = self.tail;
+            costing.nap = self.tail;
         }
-        self.gaps.plan(&pricing, self.delays.alone());
-        pricing.nap = self.gaps.delay() * self.delays.alone();
-        // Joules of a plan that was priced in time of the core.
+        self.gaps.plan(&costing, self.delays.alone());
+        costing.nap = self.gaps.delay() * self.delays.alone();
+        // Joules of a plan whose cost was computed in time of the core.
         let joules = |plan: Plan, points: &Points| {
-            let pricing = Pricing {
+            let costing = Costing {
                 costs: &self.costs,
                 watches: &self.watches,
                 break_even: self.costs.break_even(),
-                ..pricing
+                ..costing
             };
-            pricing.cost(plan, points, depth as usize)
+            costing.cost(plan, points, depth as usize)
         };
         // A thread that keeps a core which others want loses whole slices of it; one that blocks loses next to
         // nothing.
@@ -105,11 +105,11 @@ impl State {
                 false => class.known,
             };
             let (plan, cost) = match history.len() < FEW {
-                true => (pricing.unknown(self.promise.is_any()), None),
+                true => (costing.unknown(self.promise.is_any()), None),
                 false if self.account.is_overdrawn() => (Plan::unknown(false), None),
                 false if gives => {
                     let median = points.median();
-                    let blocked = median + pricing.block(0.0, median).delay;
+                    let blocked = median + costing.block(0.0, median).delay;
                     // If a spin does not keep the promise either, it is no reason to spin.
                     let soon = self.promise.is_below(blocked) && !self.promise.is_below(median);
                     let kind = if soon {
@@ -118,7 +118,7 @@ impl State {
                         StepKind::Block
                     };
                     let plan = Plan::watch(kind, Then::Longest);
-                    (plan, Some(pricing.cost(plan, &points, depth as usize)))
+                    (plan, Some(costing.cost(plan, &points, depth as usize)))
                 }
                 false => {
                     let levels = match open && depth > 1 {
@@ -126,7 +126,7 @@ impl State {
                         true => &LEVELS[..1],
                         false => &LEVELS[..],
                     };
-                    choose(&pricing, self.steps, (&points, levels), depth as usize)
+                    choose(&costing, self.steps, (&points, levels), depth as usize)
                 }
             };
             let cost = match crowded {
@@ -134,7 +134,7 @@ impl State {
                 false => cost,
             };
             if let Some(cost) = cost {
-                tail = tail.max(cost.tail + pricing.chain * cost.delay);
+                tail = tail.max(cost.tail + costing.chain * cost.delay);
             }
             confirmed &= plan.is_like(class.plan);
             let longest = history.longest().0 as f64;
@@ -144,8 +144,8 @@ impl State {
                     0 => history.shortest() as f64 - 2.0 * costs.poll.0 as f64,
                     point => points[point],
                 };
-                let until = pricing.rest_until(kind, time);
-                let worth = until > pricing.shortest(kind);
+                let until = costing.rest_until(kind, time);
+                let worth = until > costing.shortest(kind);
                 (kind, if worth { until } else { 0.0 })
             });
             let (rest, rest_until) = rest.unwrap_or((StepKind::Sleep, 0.0));
@@ -153,8 +153,8 @@ impl State {
                 plan,
                 rest,
                 rest_until: rest_until as u64,
-                loose_until: pricing.loose_until(plan) as u64,
-                watch_until: pricing.watch_until(plan, longest) as u64,
+                loose_until: costing.loose_until(plan) as u64,
+                watch_until: costing.watch_until(plan, longest) as u64,
                 many: plan
                     .rest
                     .map_or(u8::MAX, |(_, point)| surprising(point, depth)),

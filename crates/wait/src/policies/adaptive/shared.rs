@@ -1,12 +1,12 @@
 //! Detection of other threads that want the core.
 
+use super::costing::Watch;
 use super::costs::WaitCosts;
-use super::pricing::Watch;
 use crate::StepKind;
 use joulio_units::{Joules, Nanos, Watts};
 
-/// Price of a nanosecond of delay where others want the core, in nanoseconds of the core's time.
-pub(super) const PRICE: f64 = 0.5;
+/// Weight of a nanosecond of delay where others want the core, in nanoseconds of the core's time.
+pub(super) const DELAY_WEIGHT: f64 = 0.5;
 /// Window over which lost time is summed up.
 const WINDOW: Nanos = Nanos::from_millis(20);
 /// Share of it that has to be lost.

@@ -3,6 +3,7 @@
 use super::account::Account;
 use super::batches::Batches;
 use super::class_plan::ClassPlan;
+use super::costing::Watch;
 use super::costs::WaitCosts;
 use super::delays::{Before, Delays};
 use super::ends::{Ends, watch};
@@ -11,7 +12,6 @@ use super::goal::Goal;
 use super::history::History;
 use super::hot::Hot;
 use super::lateness::Lateness;
-use super::pricing::Watch;
 use super::promise::Promise;
 use super::replan::WAITS;
 use super::shared::Shared;

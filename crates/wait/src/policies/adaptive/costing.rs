@@ -1,4 +1,4 @@
-//! Prices that plans are compared by, and the cost of a plan.
+//! Cost of a plan, and the figures that it is computed from.
 
 use super::costs::WaitCosts;
 use super::promise::Promise;
@@ -12,9 +12,9 @@ pub(super) struct Watch {
     pub(super) exit: f64,
 }
 
-/// Costs, load and promise by which plans are priced.
+/// Costs, load and promise from which the cost of a plan is computed.
 #[derive(Clone, Copy)]
-pub(super) struct Pricing<'a> {
+pub(super) struct Costing<'a> {
     pub(super) costs: &'a WaitCosts,
     /// Available kinds of watch, spinning first.
     pub(super) watches: &'a [Watch],
@@ -28,8 +28,8 @@ pub(super) struct Pricing<'a> {
     pub(super) slow: f64,
     /// Watts that are drawn while the I/O lasts, whatever the core does.
     pub(super) share: f64,
-    /// Watts that a delayed I/O is worth.
-    pub(super) price: f64,
+    /// Weight of an I/O's delay, in watts.
+    pub(super) delay_weight: f64,
     /// Nanoseconds from its submission for which an I/O may stay unseen.
     pub(super) due: f64,
     /// Mean nanoseconds for which an I/O is watched for after it is due.

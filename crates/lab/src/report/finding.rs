@@ -74,11 +74,7 @@ fn overall(sets: &[&SetReport]) -> Finding {
             let counts = [
                 (count(Outcome::Holds), "hold here", "holds here"),
                 (count(Outcome::Differs), "do not hold", "does not hold"),
-                (
-                    count(Outcome::Undecided),
-                    "cannot be told",
-                    "cannot be told",
-                ),
+                (count(Outcome::Undecided), "are undecided", "is undecided"),
                 (count(Outcome::NoData), "were not run", "was not run"),
             ];
             let parts = counts.iter().filter(|(n, ..)| *n > 0);

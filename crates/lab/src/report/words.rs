@@ -95,7 +95,7 @@ pub fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Holds => "✓ holds here",
         Outcome::Differs => "✗ does not hold",
-        Outcome::Undecided => "? cannot be told",
+        Outcome::Undecided => "? undecided",
         Outcome::NoData => "– no data",
     }
 }

@@ -21,7 +21,7 @@ fn outcome(text: &str, records: Vec<RunRecord>) -> (Outcome, String) {
 }
 
 #[test]
-fn an_observation_holds_differs_or_cannot_be_told_and_says_why() {
+fn an_observation_holds_differs_or_is_undecided_and_says_why() {
     let records = |one: f64, eight: f64, noise: f64| {
         let mut records = runs(POLL, 1, 1_000.0, noise, 40.0);
         records.extend(runs(INTERRUPT, 1, one, noise, 40.0));
@@ -50,7 +50,7 @@ fn an_observation_holds_differs_or_cannot_be_told_and_says_why() {
     let (undecided, why) = outcome(&all, records(999.0, 998.0, 20.0));
     assert_eq!(undecided, Outcome::Undecided);
     assert!(
-        why.contains("cannot be told at 2") && why.contains("+0.1 (-"),
+        why.contains("undecided at 2") && why.contains("+0.1 (-"),
         "{why}"
     );
     let (nothing, why) = outcome(&all, runs(HYBRID, 1, 1.0, 0.0, 1.0));

@@ -121,7 +121,7 @@ impl Judge<'_> {
             }
         }
         if outcome == Outcome::Undecided {
-            because.push(format!("not told by {}", self.repeated()));
+            because.push(format!("undecided after {}", self.repeated()));
         }
         if outcome != Outcome::NoData {
             let missing = of(Outcome::NoData).count();

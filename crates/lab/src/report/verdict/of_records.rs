@@ -248,7 +248,7 @@ fn in_cells(cells: Cells, verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     }
 }
 
-/// Describes the counts: `holds at 40 of 56 points, not at 3, cannot be told at 13`.
+/// Describes the counts: `holds at 40 of 56 points, not at 3, undecided at 13`.
 fn counted(verdicts: &[(usize, Verdict)]) -> String {
     let count = |verdict: Verdict| verdicts.iter().filter(|(_, one)| *one == verdict).count();
     let (holds, fails, undecided) = (
@@ -262,7 +262,7 @@ fn counted(verdicts: &[(usize, Verdict)]) -> String {
         text += &format!(", not at {fails}");
     }
     if undecided > 0 {
-        text += &format!(", cannot be told at {undecided}");
+        text += &format!(", undecided at {undecided}");
     }
     text
 }

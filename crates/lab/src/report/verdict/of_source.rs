@@ -224,7 +224,7 @@ pub(super) fn numbers_together(parts: &[Part], outcome: Outcome) -> Option<Strin
     if let Some((part, off)) = furthest {
         text += &match outcome {
             Outcome::Holds if *off < 0.05 => ", none is off".to_owned(),
-            Outcome::Undecided => format!("; too noisy to tell: {}", part.because),
+            Outcome::Undecided => format!("; too noisy to decide: {}", part.because),
             _ => format!("; furthest off: {}", part.because),
         };
     }

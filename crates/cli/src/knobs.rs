@@ -16,7 +16,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 /// Shows the settings of the CPUs, and of a disk's queue: their values, what they can be, or why
-/// there are none. What is set is put back at the end, and on Ctrl-C; after kill -9 by
+/// there are none. What is set is restored at the end, and on Ctrl-C; after kill -9 by
 /// `joulio restore`.
 #[derive(clap::Args)]
 pub struct KnobsArgs {

@@ -19,7 +19,7 @@ use joulio_units::Nanos;
 const WATTS_TIME: Nanos = Nanos::from_millis(3_000);
 
 /// Shows a controller's power states, its transitions by idle time and what it says it draws.
-/// A change is written to a journal before it is made; what the journal has is put back by
+/// A change is written to a journal before it is made; what the journal has is restored by
 /// `joulio restore`.
 #[derive(clap::Args)]
 pub struct PowerStatesArgs {

@@ -7,8 +7,8 @@ use crate::signals::cancel;
 use joulio_host::{Journal, RestoreOutcome, restore_left};
 use std::fmt::Write;
 
-/// Puts back what joulio has changed and not put back itself, the latest first: because it was
-/// killed, or because `joulio power-states` was not given a time. What cannot be put back
+/// Restores what joulio has changed and not restored itself, the latest first: because it was
+/// killed, or because `joulio power-states` was not given a time. What cannot be restored
 /// stays in the journal. A setting whose disk is gone, that was forgotten by a new start of the
 /// system, or that somebody else has changed since, is reported and left as it is.
 #[derive(clap::Args)]

@@ -1,17 +1,17 @@
-//! Changes of the machine that are put back, however the run ends.
+//! Changes of the machine that are restored, however the run ends.
 
 mod error;
 mod force;
 mod live;
-mod undo;
+mod restorable;
 
 pub use error::ChangeError;
 pub use force::force_restore;
 pub use live::{ForcedRestore, LiveChanges};
-pub use undo::Undo;
+pub use restorable::Restorable;
 
 use crate::journal::{
-    Journal, JournalError, KnobChange, LockedJournal, PutBackError, RecordedChange, RestoreOutcome,
+    Journal, JournalError, KnobChange, LockedJournal, RecordedChange, RestoreError, RestoreOutcome,
     restore_left,
 };
 use crate::knobs::{Knob, Knobs};
@@ -19,7 +19,7 @@ use joulio_nvme::Cancel;
 use std::path::Path;
 use std::sync::MutexGuard;
 
-/// Changes of the machine, each written into the journal before it is made. When dropped, they are put back, the last
+/// Changes of the machine, each written into the journal before it is made. When dropped, they are restored, the last
 /// first, also when a panic unwinds; after `kill -9` [`restore_left`] does that.
 pub struct Changes<'a> {
     /// Callback that receives a line for each event to report when this is dropped.
@@ -27,7 +27,7 @@ pub struct Changes<'a> {
     live: &'static LiveChanges,
     journal: Option<Journal>,
     session: Option<Session>,
-    /// Whether changes that an earlier run had left were put back.
+    /// Whether changes that an earlier run had left were restored.
     tidy: bool,
     /// Whether settings of the kernel are to outlast this.
     stays: bool,
@@ -35,21 +35,21 @@ pub struct Changes<'a> {
     notes: Vec<String>,
 }
 
-/// Locks that prevent other processes, and other threads of this one, from changing settings or putting them back.
+/// Locks that prevent other processes, and other threads of this one, from changing settings or restoring them.
 struct Session {
     live: MutexGuard<'static, live::Inner>,
     locked: LockedJournal,
 }
 
 struct Made<'a> {
-    one: Box<dyn Undo + 'a>,
+    one: Box<dyn Restorable + 'a>,
     /// Number in [`LiveChanges`] of a change that is in the journal.
     number: Option<u64>,
 }
 
 impl<'a> Changes<'a> {
     /// Makes a set without changes. Its journal is the user's, looked up when the first change is made. When dropped,
-    /// it passes `report` the lines about settings that were left to somebody else or could not be put back.
+    /// it passes `report` the lines about settings that were left to somebody else or could not be restored.
     pub fn new(report: impl Fn(&str) + 'a) -> Changes<'a> {
         Changes::with(None, LiveChanges::of_this_process(), Box::new(report))
     }
@@ -85,7 +85,7 @@ impl<'a> Changes<'a> {
     }
 
     /// Sets each knob of the system whose file tree begins at `root` to its value, in this order, unless it has that
-    /// already. None is set if one of the values is not allowed. Knobs that a killed run has left changed are put back
+    /// already. None is set if one of the values is not allowed. Knobs that a killed run has left changed are restored
     /// before the first one is set; of those that were to stay only the same knobs, and only if these are to stay, too.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl<'a> Changes<'a> {
         })
     }
 
-    /// Changes a knob while the session is open, so that nobody puts back the value that is read here.
+    /// Changes a knob while the session is open, so that nobody restores the value that is read here.
     fn knob(&mut self, root: &Path, knob: &Knob, value: &str) -> Result<(), ChangeError> {
         let change = Knobs::at(root).plan(knob, value)?;
         let none = change.is_none();
@@ -135,13 +135,13 @@ impl<'a> Changes<'a> {
         Ok(session.locked.refuse_held(change, &own)?)
     }
 
-    /// Writes a change into the journal and makes it. If that fails, it is undone unless the error says otherwise, and
-    /// earlier changes stay until this is dropped.
+    /// Writes a change into the journal and makes it. If that fails, the old value is restored unless the error says
+    /// otherwise, and earlier changes stay until this is dropped.
     ///
     /// # Errors
     /// The change cannot be journaled or made, or was made by this run already. After [`ChangeError::Unanswered`] it may
     /// have been made, and stays in the journal.
-    pub fn set(&mut self, one: impl Undo + 'a) -> Result<(), ChangeError> {
+    pub fn set(&mut self, one: impl Restorable + 'a) -> Result<(), ChangeError> {
         let Some(record) = one.record() else {
             return self.make(Box::new(one), None);
         };
@@ -163,7 +163,11 @@ impl<'a> Changes<'a> {
         })
     }
 
-    fn make(&mut self, one: Box<dyn Undo + 'a>, number: Option<u64>) -> Result<(), ChangeError> {
+    fn make(
+        &mut self,
+        one: Box<dyn Restorable + 'a>,
+        number: Option<u64>,
+    ) -> Result<(), ChangeError> {
         // Before it is made, so that a panic finds it.
         self.made.push(Made { one, number });
         let Some(last) = self.made.last() else {
@@ -176,8 +180,8 @@ impl<'a> Changes<'a> {
             if matches!(error, ChangeError::Unanswered { .. }) {
                 self.keep(last.number);
             } else {
-                self.begin_undoing(last.number);
-                let back = last.one.put_back_failed();
+                self.begin_restoring(last.number);
+                let back = last.one.restore_after_failure();
                 self.end(last.number, back)?;
             }
         }
@@ -191,7 +195,7 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// Runs `work` while nobody else, in this process or another, makes changes or puts them back: for work that reads
+    /// Runs `work` while nobody else, in this process or another, makes changes or restores them: for work that reads
     /// a value and then changes it.
     ///
     /// # Errors
@@ -212,17 +216,17 @@ impl<'a> Changes<'a> {
         result
     }
 
-    /// Puts all changes back, and returns a line for each part that was left to somebody else.
+    /// Restores all changes, and returns a line for each part that was left to somebody else.
     ///
     /// # Errors
-    /// The first change that cannot be put back, after all were tried.
+    /// The first change that cannot be restored, after all were tried.
     pub fn finish(mut self) -> Result<Vec<String>, ChangeError> {
-        let result = self.put_back();
+        let result = self.restore();
         let notes = std::mem::take(&mut self.notes);
         result.map(|()| notes)
     }
 
-    /// Leaves the changes as they are, to be put back by [`restore_left`].
+    /// Leaves the changes as they are, to be restored by [`restore_left`].
     pub fn leave(mut self) {
         let mut live = self.live.lock();
         for number in self.made.drain(..).filter_map(|made| made.number) {
@@ -230,14 +234,14 @@ impl<'a> Changes<'a> {
         }
     }
 
-    fn put_back(&mut self) -> Result<(), ChangeError> {
+    fn restore(&mut self) -> Result<(), ChangeError> {
         if self.made.iter().all(|made| made.number.is_none()) {
-            return self.put_back_all();
+            return self.restore_all();
         }
-        let tried = self.locked(|changes| Ok(changes.put_back_all()));
+        let tried = self.locked(|changes| Ok(changes.restore_all()));
         match tried {
             Ok(result) => result,
-            // Without the journal's lock nothing may be put back: another process may be doing it.
+            // Without the journal's lock nothing may be restored: another process may be doing it.
             Err(ChangeError::Journal(error)) => {
                 std::mem::take(&mut self.made);
                 Err(ChangeError::Kept(error))
@@ -246,37 +250,37 @@ impl<'a> Changes<'a> {
         }
     }
 
-    fn put_back_all(&mut self) -> Result<(), ChangeError> {
+    fn restore_all(&mut self) -> Result<(), ChangeError> {
         let mut result = Ok(());
         while let Some(last) = self.made.pop() {
-            self.begin_undoing(last.number);
-            let back = last.one.put_back();
+            self.begin_restoring(last.number);
+            let back = last.one.restore();
             let ended = self.end(last.number, back);
             result = result.and(ended);
         }
         result
     }
 
-    /// Records that a change is about to be put back.
-    fn begin_undoing(&mut self, number: Option<u64>) {
+    /// Records that a change is about to be restored.
+    fn begin_restoring(&mut self, number: Option<u64>) {
         if let Some((number, session)) = number.zip(self.session.as_mut())
             && let Some(held) = session.live.fresh(number)
         {
-            session.locked.begin_undoing(held);
+            session.locked.begin_restoring(held);
         }
     }
 
     fn end(
         &mut self,
         number: Option<u64>,
-        back: Result<Vec<String>, PutBackError>,
+        back: Result<Vec<String>, RestoreError>,
     ) -> Result<(), ChangeError> {
         let session = self.session.as_mut();
         let held = number.zip(session).and_then(|(number, session)| {
             let held = session.live.remove(number)?;
             Some((held, &session.locked))
         });
-        let notes = back.map_err(ChangeError::NotPutBack)?;
+        let notes = back.map_err(ChangeError::NotRestored)?;
         self.notes.extend(notes);
         match held {
             // An older entry must stay: it has a value from before.
@@ -321,7 +325,7 @@ impl<'a> Changes<'a> {
 
 impl Drop for Changes<'_> {
     fn drop(&mut self) {
-        let result = self.put_back();
+        let result = self.restore();
         for note in self.notes.drain(..) {
             (self.report)(&note);
         }

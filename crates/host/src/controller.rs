@@ -67,7 +67,7 @@ impl AdminController {
     }
 
     /// Wraps a controller that ends with this process, as an emulated one does: its changes need no journal, since they
-    /// need not be put back.
+    /// need not be restored.
     pub fn of_this_process(
         name: impl Into<String>,
         control: SharedPowerControl,
@@ -104,7 +104,7 @@ impl AdminController {
         ascii(&self.control.identify_controller().mn).into()
     }
 
-    /// Whether the controller ends with this process, so that nothing can be put back after it.
+    /// Whether the controller ends with this process, so that nothing can be restored after it.
     pub fn ends_with_process(&self) -> bool {
         self.address.is_none()
     }

@@ -45,7 +45,7 @@ pub fn irq_affinity(root: &Path, irq: u32) -> Result<IrqAffinity, KnobError> {
 
 impl Changes<'_> {
     /// Directs interrupt `irq` of the system whose file tree begins at `root` to `cpus` only, and returns its affinity
-    /// after that. Put back with the other changes.
+    /// after that. Restored with the other changes.
     ///
     /// # Errors
     /// There is no such interrupt; a CPU is not online; the kernel keeps the interrupt where it is,

@@ -1,10 +1,10 @@
-//! The journal: a file for each change that is not put back yet, written before the change, so that however the process
+//! The journal: a file for each change that is not restored yet, written before the change, so that however the process
 //! ends, a later one knows the old value.
 //!
-//! Two locks keep it consistent. A process locks the directory while it reads a setting to change it, or puts one back,
-//! from the first read to the last write: so no process mistakes a value that another is about to put back for the old
-//! one, and related settings are put back together. The process that made a change locks the entry's file as long as it
-//! runs and is to put the change back itself.
+//! Two locks keep it consistent. A process locks the directory while it reads a setting to change it, or restores one,
+//! from the first read to the last write: so no process mistakes a value that another is about to restore for the old
+//! one, and related settings are restored together. The process that made a change locks the entry's file as long as it
+//! runs and is to restore the change itself.
 
 mod entry;
 mod error;
@@ -12,7 +12,7 @@ mod folder;
 mod locked;
 mod restore;
 
-pub use entry::{EntryError, JournalEntry, KnobChange, PutBackError, RecordedChange};
+pub use entry::{EntryError, JournalEntry, KnobChange, RecordedChange, RestoreError};
 pub use error::{JournalError, TakeError};
 pub use locked::{HeldEntry, LockedJournal};
 pub use restore::{RestoreOutcome, restore_left};
@@ -45,7 +45,7 @@ impl Journal {
         &self.0
     }
 
-    /// Locks the journal, after waiting until nobody else changes settings or puts them back. Creates the directory if
+    /// Locks the journal, after waiting until nobody else changes settings or restores them. Creates the directory if
     /// it does not exist.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl Journal {
         }
     }
 
-    /// Locks the journal; `None` if there is no directory, and so nothing to put back.
+    /// Locks the journal; `None` if there is no directory, and so nothing to restore.
     ///
     /// # Errors
     /// The directory is another user's, or another process keeps the lock too long.

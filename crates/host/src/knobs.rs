@@ -1,11 +1,10 @@
-//! Settings of the kernel that change what an I/O costs: read, set and put back.
+//! Settings of the kernel that change what an I/O costs: read, set and restored.
 //!
 //! [`Knobs::plan`] reads the values that a change replaces and refuses values that are not allowed; it changes nothing.
-//! The [`KnobPlan`] that it returns can be stored. [`Knobs::make`] makes the change, and [`Knobs::put_back`] undoes it,
-//! in this process or in another one, also if it was made in part or not at all.
+//! The [`KnobPlan`] that it returns can be stored. [`Knobs::make`] makes the change, and [`Knobs::restore`] restores
+//! the old values, in this process or in another one, also if the change was made in part or not at all.
 
 mod along;
-mod back;
 mod cpus;
 mod disk;
 mod error;
@@ -18,6 +17,7 @@ mod plan;
 mod queue;
 mod reading;
 mod request;
+mod restore;
 mod umwait;
 
 pub use cpus::{CpuIdleState, idle_states};
@@ -111,7 +111,7 @@ impl Knobs {
         ))
     }
 
-    /// Makes a change. If it fails, it may have been made in part: [`Knobs::put_back`] undoes that.
+    /// Makes a change. If it fails, it may have been made in part: [`Knobs::restore`] restores that part.
     ///
     /// # Errors
     /// The kernel refuses the value, or does not permit it.
@@ -122,21 +122,21 @@ impl Knobs {
         Ok(())
     }
 
-    /// Undoes a change, and returns the parts that were left as they are, and why.
+    /// Restores the values that a change replaced, and returns the parts that were left as they are, and why.
     ///
     /// # Errors
-    /// A part could not be put back, which can be tried again; the other parts were put back all the same.
-    pub fn put_back(&self, change: &KnobPlan) -> Result<Vec<LeftAlone>, KnobError> {
-        back::put_back(&self.tree, change)
+    /// A part could not be restored, which can be tried again; the other parts were restored all the same.
+    pub fn restore(&self, change: &KnobPlan) -> Result<Vec<LeftAlone>, KnobError> {
+        restore::restore(&self.tree, change)
     }
 
-    /// Returns `change` as it is to be recorded before it is undone: if that is interrupted, what the kernel changed
-    /// along with it is put back by the next attempt. `None` if it needs no other record than it has.
-    pub(crate) fn undoing(&self, change: &KnobPlan) -> Option<KnobPlan> {
+    /// Returns `change` as it is to be recorded before it is restored: if that is interrupted, what the kernel changed
+    /// along with it is restored by the next attempt. `None` if it needs no other record than it has.
+    pub(crate) fn restoring(&self, change: &KnobPlan) -> Option<KnobPlan> {
         let is_other =
-            !change.undoing && !change.along.is_empty() && back::writes(&self.tree, change);
+            !change.restoring && !change.along.is_empty() && restore::writes(&self.tree, change);
         is_other.then(|| KnobPlan {
-            undoing: true,
+            restoring: true,
             ..change.clone()
         })
     }

@@ -20,7 +20,7 @@ mod state_folder;
 mod testing;
 mod tree;
 
-pub use changes::{ChangeError, Changes, Undo};
+pub use changes::{ChangeError, Changes, Restorable};
 pub use controller::{AdminController, ControllerAddress, ControllerOpenError};
 pub use irq::{IrqAffinity, irq_affinity};
 pub use journal::{Journal, JournalError, RestoreOutcome, restore_left};

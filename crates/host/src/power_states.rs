@@ -1,4 +1,4 @@
-//! Power states and related features of an NVMe controller: read, set and put back.
+//! Power states and related features of an NVMe controller: read, set and restored.
 
 pub mod apst;
 mod change;

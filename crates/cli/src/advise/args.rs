@@ -67,7 +67,7 @@ pub struct AdviseArgs {
     /// In virtual time: --machine and the devices' profiles are the machine
     #[arg(long)]
     twin: bool,
-    /// Make the settings that the advice names and leave them: joulio restore puts them back
+    /// Make the settings that the advice names and leave them: joulio restore restores the old ones
     #[arg(long, conflicts_with = "twin")]
     pub apply: bool,
     /// With the table of all candidates

@@ -48,7 +48,7 @@ fn apply(report: &AdviceReport, format: Format) -> Outcome {
         }
         Applied::Already => "Nothing to apply: every setting already has the advised value.".into(),
         Applied::Changed(settings) => format!(
-            "Applied: {}. joulio restore puts it back.",
+            "Applied: {}. joulio restore restores the old values.",
             settings.join(", ")
         ),
     };

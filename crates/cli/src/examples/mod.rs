@@ -190,15 +190,18 @@ const EXAMPLES: [(&str, Lines); 20] = [
             ("joulio knobs", "the settings that change what an I/O costs"),
             (
                 "joulio knobs --set scaling_governor=performance --for 60s",
-                "one of them for a minute, then put back",
+                "one of them for a minute, then restored",
             ),
-            ("joulio restore", "what a killed run has left is put back"),
+            (
+                "joulio restore",
+                "what a killed run has changed is restored",
+            ),
         ],
     ),
     (
         "restore",
         [
-            ("joulio restore", "puts back what killed runs have left"),
+            ("joulio restore", "restores what killed runs have changed"),
             ("joulio knobs", "the settings as they are now"),
             ("joulio restore --help", "more of it"),
         ],

@@ -26,8 +26,8 @@ pub(super) fn end(signal: Signal) {
     match force_restore(cancel()) {
         ForcedRestore::Restored(lines) => lines.iter().for_each(|line| say(line)),
         ForcedRestore::Kept(why) => say(&format!(
-            "ended by a second {signal} before settings were put back ({why}): \
-             `joulio restore` puts them back"
+            "ended by a second {signal} before settings were restored ({why}): \
+             `joulio restore` restores them"
         )),
     }
     exit(signal.status().into());

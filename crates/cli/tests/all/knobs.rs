@@ -55,7 +55,7 @@ fn a_partition_is_taken_for_its_disk() {
 }
 
 #[test]
-fn what_is_set_is_put_back_at_the_end() {
+fn what_is_set_is_restored_at_the_end() {
     let room = Room::new();
     let output = room.knobs(&format!("{BOTH} --for 1ms"));
     assert_eq!(output.status.code(), Some(0), "{}", error(&output));
@@ -118,7 +118,7 @@ fn what_makes_no_sense_is_refused_in_one_line_and_nothing_is_changed() {
 }
 
 #[test]
-fn a_signal_puts_it_back() {
+fn a_signal_restores_it() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
         let room = Room::new();
         let holder = room.holding_on_tree(BOTH);
@@ -134,7 +134,7 @@ fn a_signal_puts_it_back() {
 }
 
 #[test]
-fn a_second_signal_puts_it_back_when_the_command_hangs() {
+fn a_second_signal_restores_it_when_the_command_hangs() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
         let room = Room::new();
         // The output has no reader, and the pipe is full.
@@ -151,14 +151,14 @@ fn a_second_signal_puts_it_back_when_the_command_hangs() {
         assert_eq!(values, ["mq-deadline", "256"], "{said}");
         assert_eq!(room.entries(), 0, "{said}");
         assert!(
-            said.ends_with("joulio: scheduler of d: mq-deadline put back\n"),
+            said.ends_with("joulio: scheduler of d: mq-deadline restored\n"),
             "{said}"
         );
     }
 }
 
 #[test]
-fn it_is_put_back_when_nobody_reads_what_is_printed() {
+fn it_is_restored_when_nobody_reads_what_is_printed() {
     for (out, status) in [("closed", 0), ("/dev/full", 1)] {
         let room = Room::new();
         let out = match out {
@@ -197,7 +197,7 @@ fn kept_entries_are_a_failure_also_if_nobody_reads_what_is_printed() {
 }
 
 #[test]
-fn after_kill_restore_puts_it_back_the_latest_first() {
+fn after_kill_restore_begins_with_the_latest() {
     let room = Room::new();
     assert_eq!(room.holding_on_tree(BOTH).end(Signal::KILL), None);
     assert_eq!(
@@ -205,7 +205,7 @@ fn after_kill_restore_puts_it_back_the_latest_first() {
         ("kyber", 2)
     );
     let output = room.ran("restore");
-    let said = "nr_requests of d: 256 put back\nscheduler of d: mq-deadline put back\n";
+    let said = "nr_requests of d: 256 restored\nscheduler of d: mq-deadline restored\n";
     assert_eq!(
         (out(&output).as_str(), output.status.code()),
         (said, Some(0))
@@ -216,13 +216,13 @@ fn after_kill_restore_puts_it_back_the_latest_first() {
 }
 
 #[test]
-fn the_next_run_puts_back_first_what_a_killed_one_has_left() {
+fn the_next_run_restores_first_what_a_killed_one_has_left() {
     let room = Room::new();
     assert_eq!(room.holding_on_tree(BOTH).end(Signal::KILL), None);
     let output = room.knobs("d --set scheduler=kyber --for 1ms");
     assert_eq!(output.status.code(), Some(0), "{}", error(&output));
     assert!(
-        error(&output).contains("scheduler of d: mq-deadline put back"),
+        error(&output).contains("scheduler of d: mq-deadline restored"),
         "{}",
         error(&output)
     );
@@ -244,7 +244,7 @@ fn two_runs_do_not_set_the_same() {
     );
     let output = room.ran("restore");
     assert_eq!(output.status.code(), Some(1));
-    assert!(out(&output).contains("is still running and will put it back; kept"));
+    assert!(out(&output).contains("is still running and will restore it; kept"));
     assert_eq!(room.value("scheduler"), "kyber");
     assert_eq!(
         room.knobs("d --set nomerges=2 --for 1ms").status.code(),
@@ -255,7 +255,7 @@ fn two_runs_do_not_set_the_same() {
 }
 
 #[test]
-fn a_disk_that_is_gone_is_reported_and_dropped_and_the_rest_is_put_back() {
+fn a_disk_that_is_gone_is_reported_and_dropped_and_the_rest_is_restored() {
     let room = Room::new();
     let knobs = "d --set scheduler=kyber --set scaling_governor=performance";
     let policy = room.root().join("sys/devices/system/cpu/cpufreq/policy0");
@@ -273,7 +273,7 @@ fn a_disk_that_is_gone_is_reported_and_dropped_and_the_rest_is_put_back() {
         "{said}"
     );
     assert!(
-        said.contains("scaling_governor: powersave put back"),
+        said.contains("scaling_governor: powersave restored"),
         "{said}"
     );
     let governor = fs::read_to_string(policy.join("scaling_governor")).expect("read");
@@ -347,7 +347,7 @@ impl Drop for Loop {
 }
 
 #[test]
-fn on_a_loop_device_every_scheduler_is_set_and_put_back_also_after_kill() {
+fn on_a_loop_device_every_scheduler_is_set_and_restored_also_after_kill() {
     let Some(disk) = Loop::new() else { return };
     let before = disk.read("scheduler");
     if fs::write(disk.queue("nr_requests"), "77").is_err() {

@@ -276,7 +276,7 @@ fn over_a_socket_it_is_the_same_and_the_journal_is_empty_after() {
 }
 
 #[test]
-fn a_signal_ends_it_sooner_and_puts_it_back() {
+fn a_signal_ends_it_sooner_and_restores_it() {
     for signal in [Signal::INT, Signal::TERM] {
         let room = tempdir().expect("a room");
         let _server = serve(room.path());
@@ -290,7 +290,7 @@ fn a_signal_ends_it_sooner_and_puts_it_back() {
 }
 
 #[test]
-fn what_was_killed_is_put_back_by_restore() {
+fn what_a_killed_run_has_changed_is_restored() {
     let room = tempdir().expect("a room");
     let _server = serve(room.path());
     // The entry can be restored from any directory.
@@ -310,7 +310,7 @@ fn what_was_killed_is_put_back_by_restore() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     for back in ["power state 0", "apst off, with its table"] {
         assert!(
-            said.contains(&format!("{device}: {back} put back\n")),
+            said.contains(&format!("{device}: {back} restored\n")),
             "{said}"
         );
     }
@@ -343,7 +343,7 @@ fn an_older_value_outlives_a_newer_change() {
 }
 
 #[test]
-fn entries_that_cannot_be_put_back_are_reported_and_kept() {
+fn entries_that_cannot_be_restored_are_reported_and_kept() {
     let room = tempdir().expect("a room");
     let server = serve(room.path());
     let paths = killed(room.path());
@@ -374,7 +374,7 @@ fn an_entry_that_somebody_works_on_is_left_to_them() {
     let (said, status) = ran(room.path(), "restore");
     assert_eq!(status, Some(1));
     assert!(
-        said.contains("is still running and will put it back; kept"),
+        said.contains("is still running and will restore it; kept"),
         "{said}"
     );
     client.signal(Signal::INT);
@@ -413,7 +413,7 @@ fn measured_transitions_take_what_the_drive_was_told() {
 }
 
 #[test]
-fn what_measuring_changes_is_put_back_even_when_it_is_stopped() {
+fn what_measuring_changes_is_restored_even_when_it_is_stopped() {
     let room = tempdir().expect("a room");
     let _server = serve(room.path());
     let line = "power-states vfio-user:s --measure --for 10m";

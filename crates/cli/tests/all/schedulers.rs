@@ -41,7 +41,7 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 #[test]
-fn every_scheduler_has_its_runs_and_is_put_back() {
+fn every_scheduler_has_its_runs_and_is_restored() {
     let Some(disk) = Loop::new() else { return };
     let offered = disk.offered();
     let before = disk.scheduler();
@@ -83,7 +83,7 @@ fn every_scheduler_has_its_runs_and_is_put_back() {
 }
 
 #[test]
-fn what_a_killed_run_has_set_is_put_back_by_restore() {
+fn what_a_killed_run_has_set_is_restored() {
     let Some(disk) = Loop::new() else { return };
     let before = disk.scheduler();
     let Some(other) = another(&disk.offered(), &before) else {
@@ -104,7 +104,7 @@ fn what_a_killed_run_has_set_is_put_back_by_restore() {
 }
 
 #[test]
-fn the_next_run_puts_back_what_a_killed_one_has_left() {
+fn the_next_run_restores_what_a_killed_one_has_left() {
     let Some(disk) = Loop::new() else { return };
     let before = disk.scheduler();
     let Some(other) = another(&disk.offered(), &before) else {
@@ -122,7 +122,7 @@ fn the_next_run_puts_back_what_a_killed_one_has_left() {
 }
 
 #[test]
-fn an_interrupted_run_puts_back_what_it_has_set() {
+fn an_interrupted_run_restores_what_it_has_set() {
     let Some(disk) = Loop::new() else { return };
     let before = disk.scheduler();
     let Some(other) = another(&disk.offered(), &before) else {
@@ -214,7 +214,7 @@ fn what_is_advised_is_applied_and_stays_until_it_is_restored() {
     assert_eq!(disk.scheduler(), before);
     let applied = text(&format!("{line} --apply"));
     assert_eq!(disk.scheduler(), other);
-    for what in ["joulio restore puts it back", "udev", &*other] {
+    for what in ["joulio restore restores the old values", "udev", &*other] {
         assert!(applied.contains(what), "{applied}");
     }
     assert!(text("restore").contains(&before));
@@ -258,7 +258,7 @@ fn a_setting_that_another_holds_fails_the_runs_of_a_lab_that_need_it_and_no_othe
     signal(&other, Signal::TERM);
     let _ = other.wait();
     assert!(
-        said.contains("1 run(s) failed") && said.contains("has changed it and will put it back"),
+        said.contains("1 run(s) failed") && said.contains("has changed it and will restore it"),
         "{said}"
     );
     let sweeps = || {

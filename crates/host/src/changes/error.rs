@@ -1,10 +1,10 @@
 //! Errors of changes.
 
-use crate::journal::{JournalError, PutBackError, RecordedChange};
+use crate::journal::{JournalError, RecordedChange, RestoreError};
 use crate::knobs::KnobError;
 use joulio_nvme::NvmeError;
 
-/// Reason why a change could not be made, or not be put back.
+/// Reason why a change could not be made or restored.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
     /// The kernel does not have the setting, or refuses the value.
@@ -29,28 +29,28 @@ pub enum ChangeError {
     /// This run has made the change already.
     #[error("{0}: changed already by this run")]
     Twice(Box<RecordedChange>),
-    /// A change that a killed run has left cannot be put back: see `joulio restore`.
-    #[error("an earlier run's change is not put back yet: {0}: see `joulio restore`")]
+    /// A change that a killed run has left cannot be restored: see `joulio restore`.
+    #[error("an earlier run's change is not restored yet: {0}: see `joulio restore`")]
     Left(String),
-    /// The change was made, and could not be put back: `joulio restore` tries again.
-    #[error("{0}; `joulio restore` tries again to put it back")]
-    NotPutBack(PutBackError),
-    /// Changes were made, and the journal cannot be locked to put them back: `joulio restore`
+    /// The change was made, and could not be restored: `joulio restore` tries again.
+    #[error("not restored: {0}; `joulio restore` tries again")]
+    NotRestored(RestoreError),
+    /// Changes were made, and the journal cannot be locked to restore them: `joulio restore`
     /// does.
-    #[error("settings are not put back: {0}; `joulio restore` puts them back")]
+    #[error("settings are not restored: {0}; `joulio restore` restores them")]
     Kept(JournalError),
-    /// The change is put back, but its entry in the journal remains: `joulio restore` removes it.
-    #[error("{0}: it is put back, but its entry stays: `joulio restore` removes it")]
+    /// The change is restored, but its entry in the journal remains: `joulio restore` removes it.
+    #[error("{0}: the old value is restored, but its entry stays: `joulio restore` removes it")]
     NotForgotten(JournalError),
 }
 
 impl ChangeError {
-    /// Whether a change was made, or may have been made, and could not be undone.
+    /// Whether a change was made, or may have been made, and could not be restored.
     pub fn leaves_changes(&self) -> bool {
         matches!(
             self,
             ChangeError::Unanswered { .. }
-                | ChangeError::NotPutBack(_)
+                | ChangeError::NotRestored(_)
                 | ChangeError::Kept(_)
                 | ChangeError::NotForgotten(_)
         )

@@ -1,4 +1,4 @@
-//! Changes of this process that are not put back yet, for another thread that has to put them back.
+//! Changes of this process that are not restored yet, for another thread that has to restore them.
 
 use crate::journal::{HeldEntry, Journal};
 use joulio_nvme::Cancel;
@@ -7,10 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Time between two attempts to lock while a change is being made or put back.
+/// Time between two attempts to lock while a change is being made or restored.
 const LOCK_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Changes of a process that are not put back yet, locked while one is made or put back.
+/// Changes of a process that are not restored yet, locked while one is made or restored.
 pub struct LiveChanges(Mutex<Inner>);
 
 /// Changes with the entries that this process holds, in the order in which they were made.
@@ -19,10 +19,10 @@ pub(super) struct Inner {
     made: BTreeMap<u64, (Journal, HeldEntry)>,
 }
 
-/// Result of putting back all changes of a process that is about to be ended.
+/// Result of restoring all changes of a process that is about to be ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ForcedRestore {
-    /// All changes were put back, or there were none; with lines about that.
+    /// All changes were restored, or there were none; with lines about that.
     Restored(Vec<String>),
     /// Some changes stay in the journal, with the reason.
     Kept(String),
@@ -53,22 +53,22 @@ impl LiveChanges {
         matches!(self.0.try_lock(), Err(TryLockError::WouldBlock))
     }
 
-    /// Puts back all changes from another thread than the one that made them. That thread can make none after it: it
-    /// finds this locked, for ever. Waits `patience` for a change that is being made or put back; `cancel` ends the
+    /// Restores all changes from another thread than the one that made them. That thread can make none after it: it
+    /// finds this locked, for ever. Waits `patience` for a change that is being made or restored; `cancel` ends the
     /// wait for a controller.
-    pub fn put_back_for_good(&self, patience: Duration, cancel: &Cancel) -> ForcedRestore {
+    pub fn restore_for_good(&self, patience: Duration, cancel: &Cancel) -> ForcedRestore {
         let start = Instant::now();
         let mut inner = loop {
             match self.0.try_lock() {
                 Ok(inner) => break inner,
                 Err(TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
                 Err(TryLockError::WouldBlock) if start.elapsed() > patience => {
-                    return ForcedRestore::Kept("a change is being made or put back".into());
+                    return ForcedRestore::Kept("a change is being made or restored".into());
                 }
                 Err(TryLockError::WouldBlock) => sleep(LOCK_INTERVAL),
             }
         };
-        let result = inner.put_back(cancel);
+        let result = inner.restore(cancel);
         // Nothing is changed after this.
         std::mem::forget(inner);
         result
@@ -83,7 +83,7 @@ impl Inner {
         self.next
     }
 
-    /// Removes the change, which was put back or left.
+    /// Removes the change, which was restored or left.
     pub(super) fn remove(&mut self, number: u64) -> Option<HeldEntry> {
         self.made.remove(&number).map(|(_, held)| held)
     }
@@ -94,11 +94,11 @@ impl Inner {
         held.filter(|held| held.fresh)
     }
 
-    /// Puts changes back, the latest first. One that cannot be put back does not prevent the others.
-    fn put_back(&mut self, cancel: &Cancel) -> ForcedRestore {
+    /// Restores changes, the latest first. One that cannot be restored does not prevent the others.
+    fn restore(&mut self, cancel: &Cancel) -> ForcedRestore {
         let (mut lines, mut kept) = (Vec::new(), None);
         while let Some((_, (journal, held))) = self.made.pop_last() {
-            match put_back(&journal, held, cancel) {
+            match restore(&journal, held, cancel) {
                 Ok(more) => lines.extend(more),
                 Err(why) => _ = kept.get_or_insert(why),
             }
@@ -107,16 +107,12 @@ impl Inner {
     }
 }
 
-fn put_back(
-    journal: &Journal,
-    mut held: HeldEntry,
-    cancel: &Cancel,
-) -> Result<Vec<String>, String> {
+fn restore(journal: &Journal, mut held: HeldEntry, cancel: &Cancel) -> Result<Vec<String>, String> {
     let locked = journal.lock().map_err(|error| error.to_string())?;
     if held.fresh {
-        locked.begin_undoing(&mut held);
+        locked.begin_restoring(&mut held);
     }
-    let lines = held.entry.change.put_back(cancel);
+    let lines = held.entry.change.restore(cancel);
     let lines = lines.map_err(|error| error.to_string())?;
     // An older entry must stay: it has a value from before.
     if held.fresh {

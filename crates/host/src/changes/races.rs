@@ -1,4 +1,4 @@
-//! Processes that change settings and put them back at once: threads with a journal each.
+//! Processes that change settings and restore them at once: threads with a journal each.
 
 use super::*;
 use crate::knobs::Setting;
@@ -96,7 +96,7 @@ impl Machine {
     }
 }
 
-/// The scheduler was changed last, beside requests that are not as they were: put back in another
+/// The scheduler was changed last, beside requests that are not as they were: restored in another
 /// order, they stay so.
 const LEFT: [(Setting, &str); 2] = [(Setting::NrRequests, "64"), (Setting::Scheduler, "kyber")];
 
@@ -184,7 +184,7 @@ fn a_value_that_another_run_holds_for_a_while_is_no_value_to_rely_on() {
 }
 
 #[test]
-fn the_last_resort_puts_all_back_and_nothing_is_changed_after_it() {
+fn the_last_resort_restores_all_and_nothing_is_changed_after_it() {
     let machine = Machine::new();
     let live: &'static LiveChanges = Box::leak(Box::new(LiveChanges::new()));
     // Not dropped: it would wait for what is locked for good.
@@ -196,10 +196,10 @@ fn the_last_resort_puts_all_back_and_nothing_is_changed_after_it() {
     let knobs = LEFT.map(|(setting, value)| (Knob::queue("d", setting), value));
     changes.knobs(&machine.root(), &knobs).unwrap();
     assert_eq!(machine.entries(), 2);
-    let done = live.put_back_for_good(std::time::Duration::ZERO, &Cancel::default());
+    let done = live.restore_for_good(std::time::Duration::ZERO, &Cancel::default());
     let lines = [
-        "scheduler of d: mq-deadline put back",
-        "nr_requests of d: 256 put back",
+        "scheduler of d: mq-deadline restored",
+        "nr_requests of d: 256 restored",
     ];
     assert_eq!(
         done,
@@ -214,21 +214,21 @@ fn the_last_resort_puts_all_back_and_nothing_is_changed_after_it() {
 fn the_last_resort_does_not_wait_for_ever_for_a_change_that_is_being_made() {
     let live: &'static LiveChanges = Box::leak(Box::new(LiveChanges::new()));
     let _being_made = live.lock();
-    let done = live.put_back_for_good(std::time::Duration::ZERO, &Cancel::default());
+    let done = live.restore_for_good(std::time::Duration::ZERO, &Cancel::default());
     assert!(matches!(done, ForcedRestore::Kept(_)));
 }
 
 #[test]
-fn what_is_to_stay_is_left_by_later_runs_and_put_back_by_restore() {
+fn what_is_to_stay_is_left_by_later_runs_and_restored_by_restore() {
     let machine = Machine::new();
     machine.apply("none").unwrap();
-    // Of another setting, and of the same: each puts back what it found.
+    // Of another setting, and of the same: each restores what it found.
     for wanted in [(Setting::Nomerges, "2"), (Setting::Scheduler, "kyber")] {
         let run = machine.begun(&[wanted]).unwrap();
         run.finish().unwrap();
         assert_eq!(machine.values(), ["none", "256", "0"], "{wanted:?}");
     }
-    // What a killed run left is put back to it.
+    // What a killed run left is restored to it.
     machine.left_behind(&[(Setting::Scheduler, "kyber")]);
     assert_eq!(machine.entries(), 2);
     let next = machine.begun(&[(Setting::Nomerges, "2")]).unwrap();
@@ -250,7 +250,7 @@ fn what_is_to_stay_is_left_by_later_runs_and_put_back_by_restore() {
 
 /// As when a run or a restore is killed, or a file cannot be written, between the two.
 #[test]
-fn what_a_scheduler_resets_is_put_back_after_it_also_by_a_later_attempt() {
+fn what_a_scheduler_resets_is_restored_after_it_also_by_a_later_attempt() {
     let machine = Machine::new();
     let requests = machine.queue("nr_requests");
     for by_restore in [false, true] {
@@ -262,7 +262,7 @@ fn what_a_scheduler_resets_is_put_back_after_it_also_by_a_later_attempt() {
             let kept = machine.restored();
             assert!(matches!(&kept[..], [RestoreOutcome::Kept(_)]), "{kept:?}");
         } else {
-            assert!(matches!(run.finish(), Err(ChangeError::NotPutBack(_))));
+            assert!(matches!(run.finish(), Err(ChangeError::NotRestored(_))));
         }
         assert_eq!(machine.entries(), 1);
         std::fs::remove_file(&requests).unwrap();

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 type Log = RefCell<Vec<String>>;
 
-/// Change that writes in the log what is made and put back.
+/// Change that writes in the log what is made and restored.
 struct Fake<'a> {
     name: &'static str,
     journal: Journal,
@@ -21,7 +21,7 @@ enum Ends {
     Well,
     InError,
     InPanic,
-    NotPutBack,
+    NotRestored,
     Left,
 }
 
@@ -33,7 +33,7 @@ impl Fake<'_> {
     }
 }
 
-impl Undo for Fake<'_> {
+impl Restorable for Fake<'_> {
     fn record(&self) -> Option<RecordedChange> {
         Some(RecordedChange::Feature(FeatureChange {
             device: self.name.into(),
@@ -53,10 +53,10 @@ impl Undo for Fake<'_> {
         }
     }
 
-    fn put_back(&self) -> Result<Vec<String>, PutBackError> {
+    fn restore(&self) -> Result<Vec<String>, RestoreError> {
         self.note("back");
         match self.ends {
-            Ends::NotPutBack => Err(FeatureError::Another {
+            Ends::NotRestored => Err(FeatureError::Another {
                 device: String::new(),
                 found: String::new(),
                 serial: "it stays".into(),
@@ -123,7 +123,7 @@ impl Room {
 }
 
 #[test]
-fn it_is_written_down_before_it_is_made_and_put_back_in_reverse() {
+fn it_is_written_down_before_it_is_made_and_restored_in_reverse() {
     let room = Room::new();
     let mut changes = room.changes();
     for name in ["a", "b"] {
@@ -141,7 +141,7 @@ fn it_is_written_down_before_it_is_made_and_put_back_in_reverse() {
 }
 
 #[test]
-fn one_that_fails_is_put_back_at_once_and_those_before_it_when_dropped() {
+fn one_that_fails_is_restored_at_once_and_those_before_it_when_dropped() {
     let room = Room::new();
     {
         let mut changes = room.changes();
@@ -158,7 +158,7 @@ fn one_that_fails_is_put_back_at_once_and_those_before_it_when_dropped() {
 }
 
 #[test]
-fn a_panic_in_the_middle_of_a_change_puts_all_back() {
+fn a_panic_in_the_middle_of_a_change_restores_all() {
     let room = Room::new();
     let ended = catch_unwind(AssertUnwindSafe(|| {
         let mut changes = room.changes();
@@ -174,12 +174,12 @@ fn a_panic_in_the_middle_of_a_change_puts_all_back() {
 }
 
 #[test]
-fn what_cannot_be_put_back_stays_written_down_and_the_rest_is_put_back() {
+fn what_cannot_be_restored_stays_written_down_and_the_rest_is_restored() {
     let room = Room::new();
     let mut changes = room.changes();
     for (name, ends) in [
         ("a", Ends::Left),
-        ("b", Ends::NotPutBack),
+        ("b", Ends::NotRestored),
         ("c", Ends::Well),
     ] {
         assert!(changes.set(room.fake(name, ends)).is_ok());
@@ -237,7 +237,7 @@ fn a_kill_between_the_entry_and_the_change_leaves_nothing() {
 }
 
 #[test]
-fn a_panic_in_a_run_puts_its_knobs_back() {
+fn a_panic_in_a_run_restores_its_knobs() {
     let (root, file) = tree();
     let room = Room::new();
     let ended = catch_unwind(AssertUnwindSafe(|| {

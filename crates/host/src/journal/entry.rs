@@ -1,4 +1,4 @@
-//! An entry of the journal: a change, with all that is needed to undo it.
+//! An entry of the journal: a change, with all that is needed to restore the old value.
 
 use crate::knobs::{KnobError, KnobPlan, Knobs};
 use crate::power_states::feature::{FeatureChange, FeatureError};
@@ -15,7 +15,7 @@ const VERSION: u32 = 2;
 #[serde(deny_unknown_fields)]
 pub struct JournalEntry {
     version: u32,
-    /// Number of the change: later changes have higher numbers, and are put back first.
+    /// Number of the change: later changes have higher numbers, and are restored first.
     pub number: u64,
     /// The change that was made, or was about to be.
     #[serde(rename = "what")]
@@ -40,14 +40,14 @@ pub struct KnobChange {
     pub root: PathBuf,
     /// Files with their old and new values.
     pub change: KnobPlan,
-    /// Whether the change is to outlast its run: later runs leave it, and `joulio restore` puts it back.
+    /// Whether the change is to outlast its run: later runs leave it, and `joulio restore` restores it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stays: bool,
 }
 
-/// Reason why a change could not be put back; it can be tried again.
+/// Reason why a change could not be restored; it can be tried again.
 #[derive(Debug, thiserror::Error)]
-pub enum PutBackError {
+pub enum RestoreError {
     /// The kernel refuses the old value of its setting.
     #[error(transparent)]
     Knob(#[from] KnobError),
@@ -164,34 +164,35 @@ impl RecordedChange {
         }
     }
 
-    /// Returns the change as it is to be recorded before it is undone; `None` if it needs no other record than it has.
-    pub(super) fn undoing(&self) -> Option<RecordedChange> {
+    /// Returns the change as it is to be recorded before it is restored; `None` if it needs no other record than it
+    /// has.
+    pub(super) fn restoring(&self) -> Option<RecordedChange> {
         let RecordedChange::Knob(knob) = self else {
             return None;
         };
-        let change = Knobs::at(&knob.root).undoing(&knob.change)?;
+        let change = Knobs::at(&knob.root).restoring(&knob.change)?;
         Some(RecordedChange::Knob(KnobChange {
             change,
             ..knob.clone()
         }))
     }
 
-    /// Puts the old value back, and returns lines that say so. `cancel` ends the wait for a
+    /// Restores the old value, and returns lines that say so. `cancel` ends the wait for a
     /// controller.
     ///
     /// # Errors
-    /// The old value could not be put back; that can be tried again.
-    pub fn put_back(&self, cancel: &Cancel) -> Result<Vec<String>, PutBackError> {
+    /// The old value could not be restored; that can be tried again.
+    pub fn restore(&self, cancel: &Cancel) -> Result<Vec<String>, RestoreError> {
         match self {
-            RecordedChange::Feature(feature) => Ok(vec![match feature.put_back(cancel)? {
-                None => format!("{self} put back"),
-                Some(why) => format!("{self} not put back: {why}"),
+            RecordedChange::Feature(feature) => Ok(vec![match feature.restore(cancel)? {
+                None => format!("{self} restored"),
+                Some(why) => format!("{self} not restored: {why}"),
             }]),
             RecordedChange::Knob(knob) => {
-                let left = knob.put_back()?;
+                let left = knob.restore()?;
                 let old = knob.change.old();
                 Ok(match left.is_empty() {
-                    true => vec![format!("{self}: {old} put back")],
+                    true => vec![format!("{self}: {old} restored")],
                     false => left,
                 })
             }
@@ -200,12 +201,12 @@ impl RecordedChange {
 }
 
 impl KnobChange {
-    /// Puts the old value back, and returns a line for each file that was left as it is, and why.
+    /// Restores the old value, and returns a line for each file that was left as it is, and why.
     ///
     /// # Errors
-    /// The old value could not be put back; that can be tried again.
-    pub fn put_back(&self) -> Result<Vec<String>, KnobError> {
-        let left = Knobs::at(&self.root).put_back(&self.change)?;
+    /// The old value could not be restored; that can be tried again.
+    pub fn restore(&self) -> Result<Vec<String>, KnobError> {
+        let left = Knobs::at(&self.root).restore(&self.change)?;
         let knob = self.change.knob();
         Ok(left.iter().map(|why| format!("{knob}: {why}")).collect())
     }

@@ -43,8 +43,8 @@ pub enum JournalError {
         /// Reason that the system gives.
         source: io::Error,
     },
-    /// Another process changes settings, or puts them back, and keeps the lock: wait for it, or end it.
-    #[error("journal: {}: {holder} has been changing settings or putting them back for {seconds} s: wait for it, or end it", path.display())]
+    /// Another process changes settings, or restores them, and keeps the lock: wait for it, or end it.
+    #[error("journal: {}: {holder} has been changing settings or restoring them for {seconds} s: wait for it, or end it", path.display())]
     Locked {
         /// Directory of the journal.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum JournalError {
         holder: LockHolder,
     },
     /// Another process, which still runs, has changed the same setting: wait for it.
-    #[error("{change}: {holder} has changed it and will put it back: wait until it has ended")]
+    #[error("{change}: {holder} has changed it and will restore it: wait until it has ended")]
     Busy {
         /// Change of the other process.
         change: Box<RecordedChange>,
@@ -63,7 +63,7 @@ pub enum JournalError {
     },
     /// Another process, which still runs, has changed a setting that the kernel changes with this one: wait for it.
     #[error(
-        "{wanted}: {holder} has changed {other}, which it depends on, and will put that back: wait until it has ended"
+        "{wanted}: {holder} has changed {other}, which it depends on, and will restore that: wait until it has ended"
     )]
     Beside {
         /// Setting to be changed.
@@ -86,8 +86,8 @@ pub enum JournalError {
 /// Reason why an entry could not be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeError {
-    /// The process that made the change still runs, and is to put it back itself.
-    #[error("{}: {holder} made this change, is still running and will put it back", path.display())]
+    /// The process that made the change still runs, and is to restore it itself.
+    #[error("{}: {holder} made this change, is still running and will restore it", path.display())]
     Busy {
         /// Path of the entry.
         path: PathBuf,

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Longest time to wait while somebody else changes settings or puts them back: opening a controller may take as long.
+/// Longest time to wait while somebody else changes settings or restores them: opening a controller may take as long.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Time between two attempts to lock while another process has the lock.
 const LOCK_INTERVAL: Duration = Duration::from_millis(5);

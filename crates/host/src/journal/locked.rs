@@ -21,7 +21,7 @@ pub struct LockedJournal {
 pub struct HeldEntry {
     /// Content of the entry.
     pub entry: JournalEntry,
-    /// Whether the entry was written just now; if not, an earlier change is not put back yet.
+    /// Whether the entry was written just now; if not, an earlier change is not restored yet.
     pub fresh: bool,
     name: OsString,
     _lock: File,
@@ -103,10 +103,10 @@ impl LockedJournal {
         Ok((staged, file))
     }
 
-    /// Records that the change of `held` is about to be undone, where a later attempt has to know it. If that cannot be
-    /// written, as on a full disk, the entry stays as it is, and the change is to be put back all the same.
-    pub(crate) fn begin_undoing(&self, held: &mut HeldEntry) {
-        if let Some(change) = held.entry.change.undoing() {
+    /// Records that the change of `held` is about to be restored, where a later attempt has to know it. If that cannot
+    /// be written, as on a full disk, the entry stays as it is, and the change is to be restored all the same.
+    pub(crate) fn begin_restoring(&self, held: &mut HeldEntry) {
+        if let Some(change) = held.entry.change.restoring() {
             let mut entry = held.entry.clone();
             entry.change = change;
             let _ = self.replace(held, &entry);
@@ -156,7 +156,7 @@ impl LockedJournal {
         Ok(entries)
     }
 
-    /// Lists changes of processes that still run and are to put them back themselves, with the process.
+    /// Lists changes of processes that still run and are to restore them themselves, with the process.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -173,7 +173,7 @@ impl LockedJournal {
     }
 
     /// Refuses `change` where a process that still runs has changed the same setting, or one that the kernel changes
-    /// with it: that process puts its old value back later. Changes of the same as `own` do not count.
+    /// with it: that process restores its old value later. Changes of the same as `own` do not count.
     ///
     /// # Errors
     /// Such a process has changed it, or the directory cannot be read.
@@ -230,7 +230,7 @@ impl LockedJournal {
         })
     }
 
-    /// Removes `held`, whose change was put back.
+    /// Removes `held`, whose change was restored.
     ///
     /// # Errors
     /// The file cannot be removed.

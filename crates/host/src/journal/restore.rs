@@ -1,4 +1,4 @@
-//! Putting back changes of processes that have ended.
+//! Restoring changes of processes that have ended.
 
 use super::entry::RecordedChange;
 use super::error::{JournalError, TakeError};
@@ -7,19 +7,19 @@ use joulio_nvme::Cancel;
 use std::ffi::OsStr;
 use std::slice;
 
-/// Result of putting back an entry of the journal.
+/// Result of restoring an entry of the journal.
 #[derive(Debug)]
 pub enum RestoreOutcome {
-    /// The change was put back, or left to somebody else who has changed it since; with lines about that.
+    /// The change was restored, or left to somebody else who has changed it since; with lines about that.
     Restored(Vec<String>),
     /// The entry was kept, because the process that made the change still runs, or one that has changed the same
-    /// setting since and will put back what it found.
+    /// setting since and will restore what it found.
     Busy(String),
-    /// The entry was kept, because the change could not be put back, with the reason.
+    /// The entry was kept, because the change could not be restored, with the reason.
     Kept(String),
 }
 
-/// Puts back the entries that are `wanted`, of processes that have ended, the latest first. `cancel` ends the wait for
+/// Restores the entries that are `wanted`, of processes that have ended, the latest first. `cancel` ends the wait for
 /// a controller.
 ///
 /// # Errors
@@ -36,7 +36,7 @@ pub fn restore_left(
         .collect())
 }
 
-/// Puts an entry back; `None` if it is not wanted.
+/// Restores an entry; `None` if it is not wanted.
 fn restore_entry(
     journal: &LockedJournal,
     name: &OsStr,
@@ -61,8 +61,8 @@ fn restore_entry(
             _ => RestoreOutcome::Kept(error.to_string()),
         });
     }
-    journal.begin_undoing(&mut held);
-    let lines = match held.entry.change.put_back(cancel) {
+    journal.begin_restoring(&mut held);
+    let lines = match held.entry.change.restore(cancel) {
         Ok(lines) => lines,
         Err(error) => return Some(RestoreOutcome::Kept(error.to_string())),
     };

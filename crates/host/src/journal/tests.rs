@@ -66,7 +66,7 @@ fn the_older_value_stays() {
     let third = locked.begin(what("y", 2)).unwrap();
     assert_eq!((third.fresh, third.entry.number), (true, 2));
     drop((second, third));
-    // The latest is the first to be put back.
+    // The latest is the first to be restored.
     let found = names(&locked).into_iter();
     let numbers: Vec<u64> = found
         .map(|name| locked.take(&name).unwrap().entry.number)

@@ -1,4 +1,4 @@
-//! Settings that the kernel changes by itself when a setting is changed, and does not put back with it.
+//! Settings that the kernel changes by itself when a setting is changed, and does not restore with it.
 //!
 //! A change of the scheduler resets the scheduler's own settings (queue/iosched/), nr_requests and wbt_lat_usec:
 //! elevator_init in block/elevator.c, wbt_disable_default in block/blk-wbt.c. A change of the governor may change
@@ -43,9 +43,9 @@ fn of_scheduler(tree: &Tree, disk: &str) -> Vec<String> {
     files
 }
 
-/// Puts back the settings that changed along, if the change was undone by joulio (`ours`); else returns those that are
+/// Restores the settings that changed along, if the change was restored by joulio (`ours`); else returns those that are
 /// not as they were.
-pub(super) fn put_back(
+pub(super) fn restore(
     tree: &Tree,
     change: &KnobPlan,
     ours: bool,

@@ -5,7 +5,7 @@ use super::reading::KnobValues;
 use std::io;
 use std::path::PathBuf;
 
-/// Reason why a setting cannot be read, set or put back.
+/// Reason why a setting cannot be read, set or restored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KnobError {

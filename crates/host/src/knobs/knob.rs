@@ -38,8 +38,8 @@ pub enum Knob {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
-    /// I/O scheduler. A change of it resets the scheduler's own settings, nr_requests and wbt_lat_usec, which are put
-    /// back with it.
+    /// I/O scheduler. A change of it resets the scheduler's own settings, nr_requests and wbt_lat_usec, which are
+    /// restored with it.
     Scheduler,
     /// Maximum number of queued requests.
     NrRequests,

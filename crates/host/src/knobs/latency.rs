@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const FILE: &str = "dev/cpu_dma_latency";
 
 /// Limit that keeps all CPUs out of idle states that take longer to leave, until it is dropped. However the process
-/// ends, the kernel removes it then: nothing has to be put back.
+/// ends, the kernel removes it then: nothing has to be restored.
 #[derive(Debug)]
 pub struct CpuLatency {
     _file: File,

@@ -1,4 +1,4 @@
-//! Parts of a change that are not put back, because somebody else has changed them since.
+//! Parts of a change that are not restored, because somebody else has changed them since.
 
 use std::fmt;
 
@@ -44,7 +44,7 @@ impl fmt::Display for LeftAlone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LeftAlone::Restarted => {
-                f.write_str("the system has been restarted since, which undid the change")
+                f.write_str("the system has been restarted since, which ended the change")
             }
             LeftAlone::Removed { file } => {
                 write!(f, "/{file}: its device was removed, and the change with it")
@@ -62,11 +62,11 @@ impl fmt::Display for LeftAlone {
                 new,
             } => write!(
                 f,
-                "/{file}: {now} now, neither {old} as before nor {new} as set: somebody else has changed it, and nothing is put back"
+                "/{file}: {now} now, neither {old} as before nor {new} as set: somebody else has changed it, and nothing is restored"
             ),
             LeftAlone::Beside { file, now, old } => write!(
                 f,
-                "/{file}: {now} now, {old} before: somebody else has changed it, and nothing is put back"
+                "/{file}: {now} now, {old} before: somebody else has changed it, and nothing is restored"
             ),
         }
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::{Component, Path};
 
-/// A planned change of a setting, with all that is needed to undo it.
+/// A planned change of a setting, with all that is needed to restore the old values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnobPlan {
@@ -22,9 +22,13 @@ pub struct KnobPlan {
     pub(super) parts: Vec<Part>,
     /// Files that the kernel may change by itself with these.
     pub(super) along: Vec<Along>,
-    /// Whether undoing it has begun: files that already have their old values were undone by joulio.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) undoing: bool,
+    /// Whether restoring has begun: files that already have their old values were restored by joulio.
+    #[serde(
+        default,
+        rename = "undoing",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    pub(super) restoring: bool,
 }
 
 /// A file and its values.
@@ -61,7 +65,7 @@ impl KnobPlan {
             boot,
             parts,
             along,
-            undoing: false,
+            restoring: false,
         }
     }
 
@@ -143,8 +147,8 @@ impl Part {
         let result = set(tree, &self.file, &self.new);
         match result {
             Err(KnobError::NotTaken { .. }) => {
-                // Whatever the kernel made of it is not to stay, and is not known to whoever undoes
-                // the change. The first error is the one to report.
+                // Whatever the kernel made of it is not to stay, and is not known to whoever restores
+                // the old value. The first error is the one to report.
                 let _ = set(tree, &self.file, &self.old);
             }
             // The scheduler could have been loaded, and is not there to be.

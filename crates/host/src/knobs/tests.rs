@@ -17,7 +17,7 @@ fn made(knobs: &Knobs, knob: &Knob, value: &str) -> KnobPlan {
 }
 
 #[test]
-fn every_setting_of_a_queue_is_read_set_and_put_back() {
+fn every_setting_of_a_queue_is_read_set_and_restored() {
     for (setting, old, new) in [
         (Setting::Scheduler, "mq-deadline", "kyber"),
         (Setting::NrRequests, "256", "64"),
@@ -35,7 +35,7 @@ fn every_setting_of_a_queue_is_read_set_and_put_back() {
         let change = made(&knobs, &knob, new);
         assert_eq!(knobs.read(&knob).unwrap().value, new);
         assert_eq!(change.old(), old);
-        assert_eq!(knobs.put_back(&change).unwrap(), []);
+        assert_eq!(knobs.restore(&change).unwrap(), []);
         assert_eq!(knobs.read(&knob).unwrap().value, old);
     }
 }
@@ -89,7 +89,7 @@ fn what_is_absent_says_why() {
 
 /// The kernel makes a scheduler's settings anew when it is changed.
 #[test]
-fn what_a_new_scheduler_resets_is_put_back_with_the_old_one() {
+fn what_a_new_scheduler_resets_is_restored_with_the_old_one() {
     let machine = FakeMachine::with_disk();
     machine.put("sys/block/d/queue/nr_requests", "512");
     let change = made(&machine.knobs(), &scheduler(), "kyber");
@@ -97,7 +97,7 @@ fn what_a_new_scheduler_resets_is_put_back_with_the_old_one() {
     machine.put("sys/block/d/queue/wbt_lat_usec", "0");
     machine.put("sys/block/d/queue/iosched/read_expire", "1");
     machine.put("sys/block/d/queue/iosched/new", "1");
-    assert_eq!(machine.knobs().put_back(&change).unwrap(), []);
+    assert_eq!(machine.knobs().restore(&change).unwrap(), []);
     let found = ["scheduler", "nr_requests", "wbt_lat_usec"].map(|name| machine.queue(name));
     assert_eq!(found, ["mq-deadline", "512", "2000"]);
     assert_eq!(machine.queue("iosched/read_expire"), "500");
@@ -105,33 +105,36 @@ fn what_a_new_scheduler_resets_is_put_back_with_the_old_one() {
 }
 
 #[test]
-fn a_second_attempt_puts_back_what_the_first_one_could_not() {
+fn a_second_attempt_restores_what_the_first_one_could_not() {
     let machine = FakeMachine::with_disk();
     let change = made(&machine.knobs(), &scheduler(), "kyber");
-    let undoing = machine.knobs().undoing(&change).unwrap();
+    let restoring = machine.knobs().restoring(&change).unwrap();
+    // Journals of earlier versions have this name.
+    let text = serde_json::to_string(&restoring).unwrap();
+    assert!(text.contains("\"undoing\":true"), "{text}");
     let requests = machine.root().join("sys/block/d/queue/nr_requests");
     std::fs::remove_file(&requests).unwrap();
     std::os::unix::fs::symlink("/dev/null", &requests).unwrap();
-    assert!(machine.knobs().put_back(&change).is_err());
+    assert!(machine.knobs().restore(&change).is_err());
     assert_eq!(machine.queue("scheduler"), "mq-deadline");
     std::fs::remove_file(&requests).unwrap();
     machine.put("sys/block/d/queue/nr_requests", "128");
-    assert_eq!(machine.knobs().put_back(&undoing).unwrap(), []);
+    assert_eq!(machine.knobs().restore(&restoring).unwrap(), []);
     assert_eq!(machine.queue("nr_requests"), "256");
     // What writes nothing needs no other record.
-    assert_eq!(machine.knobs().undoing(&undoing), None);
-    assert_eq!(machine.knobs().undoing(&change), None);
+    assert_eq!(machine.knobs().restoring(&restoring), None);
+    assert_eq!(machine.knobs().restoring(&change), None);
 }
 
 #[test]
-fn a_change_that_was_only_planned_is_put_back_by_doing_nothing() {
+fn a_change_that_was_only_planned_is_restored_by_doing_nothing() {
     let machine = FakeMachine::with_disk();
     let change = machine.knobs().plan(&scheduler(), "kyber").unwrap();
-    assert_eq!(machine.knobs().put_back(&change).unwrap(), []);
+    assert_eq!(machine.knobs().restore(&change).unwrap(), []);
     assert_eq!(machine.queue("scheduler"), "none [mq-deadline] kyber");
     // And what somebody else does meanwhile is not ours.
     machine.put("sys/block/d/queue/nr_requests", "7");
-    let left = machine.knobs().put_back(&change).unwrap();
+    let left = machine.knobs().restore(&change).unwrap();
     assert!(
         matches!(&left[..], [LeftAlone::Beside { now, .. }] if now == "7"),
         "{left:?}"
@@ -144,7 +147,7 @@ fn what_somebody_else_has_changed_is_reported_and_left() {
     let machine = FakeMachine::with_disk();
     let change = made(&machine.knobs(), &scheduler(), "kyber");
     machine.put("sys/block/d/queue/scheduler", "[none] mq-deadline");
-    let left = machine.knobs().put_back(&change).unwrap();
+    let left = machine.knobs().restore(&change).unwrap();
     let foreign = LeftAlone::Foreign {
         file: "sys/block/d/queue/scheduler".into(),
         now: "none".into(),
@@ -160,10 +163,10 @@ fn a_device_that_went_and_one_that_came_in_its_place_are_left() {
     let machine = FakeMachine::with_disk();
     let change = made(&machine.knobs(), &scheduler(), "kyber");
     machine.unplug();
-    let left = machine.knobs().put_back(&change).unwrap();
+    let left = machine.knobs().restore(&change).unwrap();
     assert!(matches!(&left[..], [LeftAlone::Removed { .. }]), "{left:?}");
     machine.put("sys/block/d/queue/scheduler", "[kyber]");
-    let left = machine.knobs().put_back(&change).unwrap();
+    let left = machine.knobs().restore(&change).unwrap();
     assert!(matches!(&left[..], [LeftAlone::Another { .. }]), "{left:?}");
     assert_eq!(machine.queue("scheduler"), "[kyber]");
 }
@@ -174,7 +177,7 @@ fn after_a_new_start_nothing_is_left_of_it() {
     let change = made(&machine.knobs(), &scheduler(), "kyber");
     machine.put("proc/sys/kernel/random/boot_id", "second");
     assert_eq!(
-        machine.knobs().put_back(&change).unwrap(),
+        machine.knobs().restore(&change).unwrap(),
         [LeftAlone::Restarted]
     );
     assert_eq!(machine.queue("scheduler"), "kyber");
@@ -206,10 +209,10 @@ fn a_change_is_written_down_and_read_again() {
     for strange in ["etc/passwd", "sys/block/d/queue/../../e/queue/scheduler"] {
         let text = text.replace("sys/block/d/queue/scheduler", strange);
         let read: KnobPlan = serde_json::from_str(&text).unwrap();
-        let error = machine.knobs().put_back(&read).unwrap_err();
+        let error = machine.knobs().restore(&read).unwrap_err();
         assert!(matches!(error, KnobError::ForeignFile { .. }), "{error}");
     }
-    assert_eq!(machine.knobs().put_back(&change).unwrap(), []);
+    assert_eq!(machine.knobs().restore(&change).unwrap(), []);
 }
 
 #[test]
@@ -227,7 +230,7 @@ fn every_setting_has_a_name_of_its_own() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn no_text_panics_and_put_back_restores_it(text in "[\\[\\] a-z0-9-]{0,30}", value in "[a-z0-9-]{0,9}") {
+    fn no_text_panics_and_what_it_sets_is_restored(text in "[\\[\\] a-z0-9-]{0,30}", value in "[a-z0-9-]{0,9}") {
         let machine = FakeMachine::with_disk();
         for setting in Setting::ALL {
             machine.put(&format!("sys/block/d/queue/{}", setting.file()), &text);
@@ -236,7 +239,7 @@ proptest! {
             let Ok(change) = machine.knobs().plan(&knob, &value) else { continue };
             let before = machine.knobs().read(&knob).unwrap().value;
             let _ = machine.knobs().make(&change);
-            machine.knobs().put_back(&change).unwrap();
+            machine.knobs().restore(&change).unwrap();
             prop_assert_eq!(machine.knobs().read(&knob).unwrap().value, before);
         }
     }

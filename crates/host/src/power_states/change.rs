@@ -2,9 +2,9 @@
 
 use super::apst;
 use super::feature::{FeatureChange, FeatureError, FeatureValue};
-use crate::changes::{ChangeError, Changes, Undo};
+use crate::changes::{ChangeError, Changes, Restorable};
 use crate::controller::AdminController;
-use crate::journal::{PutBackError, RecordedChange};
+use crate::journal::{RecordedChange, RestoreError};
 use joulio_nvme::NvmeError;
 use joulio_nvme_spec::feature::{ApstTable, InterruptCoalescing};
 
@@ -76,7 +76,7 @@ struct FeatureSetting<'a> {
     new: FeatureValue,
 }
 
-impl Undo for FeatureSetting<'_> {
+impl Restorable for FeatureSetting<'_> {
     fn record(&self) -> Option<RecordedChange> {
         let address = self.device.address()?;
         let (old, new) = (self.old.clone(), self.new.clone());
@@ -87,7 +87,7 @@ impl Undo for FeatureSetting<'_> {
     fn make(&self) -> Result<(), ChangeError> {
         let made = self.request.make(self.device);
         made.map_err(|source| match source.is_unanswered() {
-            // One that ends with this process leaves nothing to put back.
+            // One that ends with this process leaves nothing to restore.
             true if self.device.address().is_some() => ChangeError::Unanswered {
                 source,
                 old: self.old.describe(),
@@ -96,14 +96,14 @@ impl Undo for FeatureSetting<'_> {
         })
     }
 
-    fn put_back(&self) -> Result<Vec<String>, PutBackError> {
-        let back = self.old.put_back(self.device);
+    fn restore(&self) -> Result<Vec<String>, RestoreError> {
+        let back = self.old.restore(self.device);
         back.map_err(FeatureError::from)?;
         Ok(Vec::new())
     }
 
     /// Returns no changes: a command that is refused changes nothing.
-    fn put_back_failed(&self) -> Result<Vec<String>, PutBackError> {
+    fn restore_after_failure(&self) -> Result<Vec<String>, RestoreError> {
         Ok(Vec::new())
     }
 }
@@ -134,7 +134,7 @@ impl<'a> Changes<'a> {
         };
         match device.ends_with_process() {
             true => set(self),
-            // Nobody puts back in between the value that is the old one here.
+            // Nobody restores in between the value that is the old one here.
             false => self.locked(set),
         }
     }
@@ -225,7 +225,7 @@ mod tests {
         let room = tempfile::tempdir().unwrap();
         let (control, device) = Fake::answering(Answer::Success);
         let (old, new, theirs) = (0, 0x0107, 0x0203);
-        // The second change is made before the first one is put back.
+        // The second change is made before the first one is restored.
         for value in [0x0505, new] {
             let mut changes = Changes::written_in(Journal::at(room.path()), |_| {});
             let request = FeatureRequest::Coalescing(InterruptCoalescing::from(value));
@@ -245,7 +245,7 @@ mod tests {
             (old, old, false),
         ] {
             control.coalescing.store(now, Ordering::Relaxed);
-            let why = change.put_back_on(&device).unwrap();
+            let why = change.restore_on(&device).unwrap();
             assert_eq!(why.is_some(), left, "{now:#x}: {why:?}");
             assert_eq!(control.coalescing.load(Ordering::Relaxed), after);
         }
@@ -255,14 +255,14 @@ mod tests {
             ..change.clone()
         };
         control.coalescing.store(theirs, Ordering::Relaxed);
-        assert_eq!(earlier.put_back_on(&device).unwrap(), None);
+        assert_eq!(earlier.restore_on(&device).unwrap(), None);
         assert_eq!(control.coalescing.load(Ordering::Relaxed), old);
         // After a restart the device is not even opened.
         let restarted = FeatureChange {
             boot: Some("another".into()),
             ..change.clone()
         };
-        let why = restarted.put_back(&Cancel::default()).unwrap().unwrap();
+        let why = restarted.restore(&Cancel::default()).unwrap().unwrap();
         assert!(why.contains("restarted"), "{why}");
     }
 

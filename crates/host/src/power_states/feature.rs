@@ -1,4 +1,4 @@
-//! A feature of a controller with its value before a change, and putting it back.
+//! A feature of a controller with its value before a change, and restoring it.
 
 use super::{apst, coalescing};
 use crate::controller::{
@@ -46,9 +46,9 @@ pub struct FeatureChange {
     pub device: String,
     /// Serial number of the device that was changed: another device may have its address by now.
     pub serial: String,
-    /// Value to put back.
+    /// Value to restore.
     pub old: FeatureValue,
-    /// Values that joulio has set since; empty in entries of earlier versions, which are put back whatever it is now.
+    /// Values that joulio has set since; empty in entries of earlier versions, which are restored whatever it is now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub new: Vec<FeatureValue>,
     /// Boot of the system for which it was set: a device forgets it with the next one.
@@ -56,7 +56,7 @@ pub struct FeatureChange {
     pub boot: Option<String>,
 }
 
-/// Reason why a feature could not be put back.
+/// Reason why a feature could not be restored.
 #[derive(Debug, thiserror::Error)]
 pub enum FeatureError {
     /// The address is invalid: joulio did not write the entry.
@@ -171,7 +171,7 @@ impl FeatureValue {
     ///
     /// # Errors
     /// The device fails the command.
-    pub fn put_back(&self, device: &AdminController) -> Result<(), NvmeError> {
+    pub fn restore(&self, device: &AdminController) -> Result<(), NvmeError> {
         let control = &**device.control();
         match self {
             FeatureValue::PowerState { value } => {
@@ -237,11 +237,11 @@ impl FeatureChange {
         }
     }
 
-    /// Returns the record of this change, which is not put back yet, and of the `later` one of the same feature; `None`
+    /// Returns the record of this change, which is not restored yet, and of the `later` one of the same feature; `None`
     /// if this record is that.
     pub(crate) fn followed_by(&self, later: &FeatureChange) -> Option<FeatureChange> {
         if self.boot.is_some() && later.boot.is_some() && self.boot != later.boot {
-            // The restart undid this one.
+            // The restart ended this one.
             return Some(later.clone());
         }
         let more = later.new.iter().filter(|value| !self.new.contains(value));
@@ -276,7 +276,7 @@ impl FeatureChange {
     ///
     /// # Errors
     /// The device cannot be opened, is another one, or refuses.
-    pub fn put_back(&self, cancel: &Cancel) -> Result<Option<String>, FeatureError> {
+    pub fn restore(&self, cancel: &Cancel) -> Result<Option<String>, FeatureError> {
         if let (Some(then), Some(now)) = (&self.boot, Tree::at("/").boot())
             && *then != now
         {
@@ -292,14 +292,11 @@ impl FeatureChange {
                 found,
             });
         }
-        Ok(self.put_back_on(&device)?)
+        Ok(self.restore_on(&device)?)
     }
 
-    /// Sets the old value of `device`, as [`FeatureChange::put_back`].
-    pub(super) fn put_back_on(
-        &self,
-        device: &AdminController,
-    ) -> Result<Option<String>, NvmeError> {
+    /// Sets the old value of `device`, as [`FeatureChange::restore`].
+    pub(super) fn restore_on(&self, device: &AdminController) -> Result<Option<String>, NvmeError> {
         if !self.new.is_empty() {
             let now = self.old.now(device)?;
             let states = device.control().identify_controller().power_states();
@@ -309,7 +306,7 @@ impl FeatureChange {
                 return Ok(Some(format!("{now} now, which somebody else has set")));
             }
         }
-        self.old.put_back(device)?;
+        self.old.restore(device)?;
         Ok(None)
     }
 }

@@ -29,7 +29,7 @@ fn idle_states_deeper_than_the_one_named_are_switched_off_on_every_cpu() {
     ] {
         let change = made(&knobs, &Knob::MaxCstate, name);
         assert_eq!(disabled(), [off; 2], "{name}");
-        assert_eq!(knobs.put_back(&change).unwrap(), []);
+        assert_eq!(knobs.restore(&change).unwrap(), []);
         assert_eq!(disabled(), [[false; 4], [false, false, false, true]]);
     }
     let latency = idle_states(machine.root())[0].1[3].latency;
@@ -38,17 +38,17 @@ fn idle_states_deeper_than_the_one_named_are_switched_off_on_every_cpu() {
 }
 
 #[test]
-fn a_cpu_that_went_is_reported_and_the_others_are_put_back() {
+fn a_cpu_that_went_is_reported_and_the_others_are_restored() {
     let machine = FakeMachine::with_cpus();
     let change = made(&machine.knobs(), &Knob::MaxCstate, "C1");
     std::fs::remove_dir_all(machine.root().join("sys/devices/system/cpu/cpu1/cpuidle")).unwrap();
-    let left = machine.knobs().put_back(&change).unwrap();
+    let left = machine.knobs().restore(&change).unwrap();
     assert_eq!(left.len(), 2, "{left:?}");
     assert_eq!(machine.knobs().read(&Knob::MaxCstate).unwrap().value, "C6");
 }
 
 #[test]
-fn the_governor_is_set_on_every_policy_and_put_back_with_the_preference() {
+fn the_governor_is_set_on_every_policy_and_restored_with_the_preference() {
     let machine = FakeMachine::with_cpus();
     let file = |cpu, name| format!("sys/devices/system/cpu/cpufreq/policy{cpu}/{name}");
     let change = made(&machine.knobs(), &Knob::Governor, "performance");
@@ -56,7 +56,7 @@ fn the_governor_is_set_on_every_policy_and_put_back_with_the_preference() {
         assert_eq!(machine.get(&file(cpu, "scaling_governor")), "performance");
         machine.put(&file(cpu, "energy_performance_preference"), "performance");
     }
-    assert_eq!(machine.knobs().put_back(&change).unwrap(), []);
+    assert_eq!(machine.knobs().restore(&change).unwrap(), []);
     for cpu in 0..2 {
         assert_eq!(machine.get(&file(cpu, "scaling_governor")), "powersave");
         let preference = machine.get(&file(cpu, "energy_performance_preference"));
@@ -66,7 +66,7 @@ fn the_governor_is_set_on_every_policy_and_put_back_with_the_preference() {
 }
 
 #[test]
-fn the_highest_frequency_is_set_on_every_policy_and_put_back() {
+fn the_highest_frequency_is_set_on_every_policy_and_restored() {
     let machine = FakeMachine::with_cpus();
     let file = |cpu| format!("sys/devices/system/cpu/cpufreq/policy{cpu}/scaling_max_freq");
     machine.put(&file(1), "3000000");
@@ -75,7 +75,7 @@ fn the_highest_frequency_is_set_on_every_policy_and_put_back() {
     assert_eq!(reading.value, "3900000, 3000000");
     let change = made(&knobs, &Knob::MaxFrequency, "1200000");
     assert_eq!([0, 1].map(|cpu| machine.get(&file(cpu))), ["1200000"; 2]);
-    assert_eq!(knobs.put_back(&change).unwrap(), []);
+    assert_eq!(knobs.restore(&change).unwrap(), []);
     let back = [0, 1].map(|cpu| machine.get(&file(cpu)));
     assert_eq!(back, ["3900000", "3000000"]);
     for khz in ["700000", "4000000", "fast"] {
@@ -88,7 +88,7 @@ fn the_highest_frequency_is_set_on_every_policy_and_put_back() {
 }
 
 #[test]
-fn umwait_is_set_and_put_back() {
+fn umwait_is_set_and_restored() {
     let machine = FakeMachine::new();
     machine.put("sys/devices/system/cpu/umwait_control/enable_c02", "1");
     machine.put("sys/devices/system/cpu/umwait_control/max_time", "100000");
@@ -105,7 +105,7 @@ fn umwait_is_set_and_put_back() {
             .contains("steps of 4")
     );
     for change in changes.iter().rev() {
-        assert_eq!(knobs.put_back(change).unwrap(), []);
+        assert_eq!(knobs.restore(change).unwrap(), []);
     }
     assert_eq!([value(&c02), value(&time)], ["1", "100000"]);
 }

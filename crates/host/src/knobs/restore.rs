@@ -1,4 +1,4 @@
-//! Undoing a change.
+//! Restoring the values that a change replaced.
 
 use super::along;
 use super::error::KnobError;
@@ -7,7 +7,7 @@ use super::plan::{KnobPlan, Part, set};
 use crate::tree::{Tree, is_gone};
 
 /// Result for a file.
-enum Back {
+enum Restored {
     /// The old value was written now.
     Now,
     /// The old value was there already.
@@ -16,8 +16,8 @@ enum Back {
     Left(LeftAlone),
 }
 
-/// Undoes the change, the last file first. All are tried; the first error is returned.
-pub(super) fn put_back(tree: &Tree, change: &KnobPlan) -> Result<Vec<LeftAlone>, KnobError> {
+/// Restores the old values, the last file first. All are tried; the first error is returned.
+pub(super) fn restore(tree: &Tree, change: &KnobPlan) -> Result<Vec<LeftAlone>, KnobError> {
     change.check()?;
     if let (Some(then), Some(now)) = (&change.boot, tree.boot())
         && *then != now
@@ -34,14 +34,14 @@ pub(super) fn put_back(tree: &Tree, change: &KnobPlan) -> Result<Vec<LeftAlone>,
         .filter(|part| part.old != part.new)
     {
         match one(tree, part) {
-            Ok(Back::Now) => any_now = true,
-            Ok(Back::Already) => {}
-            Ok(Back::Left(why)) => left.push(why),
+            Ok(Restored::Now) => any_now = true,
+            Ok(Restored::Already) => {}
+            Ok(Restored::Left(why)) => left.push(why),
             Err(error) => _ = failed.get_or_insert(error),
         }
     }
     if left.is_empty() && failed.is_none() {
-        match along::put_back(tree, change, any_now || change.undoing) {
+        match along::restore(tree, change, any_now || change.restoring) {
             Ok(beside) => left.extend(beside),
             Err(error) => failed = Some(error),
         }
@@ -49,20 +49,20 @@ pub(super) fn put_back(tree: &Tree, change: &KnobPlan) -> Result<Vec<LeftAlone>,
     failed.map_or(Ok(left), Err)
 }
 
-/// Whether undoing the change would write a file now.
+/// Whether restoring the old values would write a file now.
 pub(super) fn writes(tree: &Tree, change: &KnobPlan) -> bool {
     let mut parts = change.parts.iter().filter(|part| part.old != part.new);
     parts.any(|part| tree.value(&part.file).is_ok_and(|now| now == part.new))
 }
 
-fn one(tree: &Tree, part: &Part) -> Result<Back, KnobError> {
+fn one(tree: &Tree, part: &Part) -> Result<Restored, KnobError> {
     let file = || part.file.clone();
     let found = tree.folder(&part.file);
     let found = found.and_then(|folder| Ok((folder, tree.value(&part.file)?)));
     let (folder, now) = match found {
         Ok(found) => found,
         Err(error) if is_gone(&error) => {
-            return Ok(Back::Left(LeftAlone::Removed { file: file() }));
+            return Ok(Restored::Left(LeftAlone::Removed { file: file() }));
         }
         Err(source) => {
             let path = tree.path(&part.file);
@@ -70,13 +70,13 @@ fn one(tree: &Tree, part: &Part) -> Result<Back, KnobError> {
         }
     };
     if folder != part.folder {
-        return Ok(Back::Left(LeftAlone::Another { file: file() }));
+        return Ok(Restored::Left(LeftAlone::Another { file: file() }));
     }
     if now == part.old {
-        return Ok(Back::Already);
+        return Ok(Restored::Already);
     }
     if now != part.new {
-        return Ok(Back::Left(LeftAlone::Foreign {
+        return Ok(Restored::Left(LeftAlone::Foreign {
             file: file(),
             now,
             old: part.old.clone(),
@@ -84,12 +84,12 @@ fn one(tree: &Tree, part: &Part) -> Result<Back, KnobError> {
         }));
     }
     match set(tree, &part.file, &part.old) {
-        Ok(()) => Ok(Back::Now),
+        Ok(()) => Ok(Restored::Now),
         // It went between the read and the write.
         Err(KnobError::Write { source, .. } | KnobError::Read { source, .. })
             if is_gone(&source) =>
         {
-            Ok(Back::Left(LeftAlone::Removed { file: file() }))
+            Ok(Restored::Left(LeftAlone::Removed { file: file() }))
         }
         Err(error) => Err(error),
     }

@@ -90,6 +90,8 @@ static void its_interrupts_arrive_on_the_threads_cpu(struct vfio *vfio, int devi
 			__asm__ volatile("pause");
 		away = status(device).switches_out - away;
 		CHECK(sched_setscheduler(0, SCHED_OTHER, &usual) == 0);
+		for (i = 0; interrupts(irq, cpu) - here < COMMANDS && i < SOON && !hardware(); i++)
+			usleep(1000);
 		usleep(10000);
 		SAYS(handler_runs() - runs, hardware() ? COMMANDS : 0);
 		kernels = taken(eventfds[0]);

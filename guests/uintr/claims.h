@@ -13,6 +13,8 @@
 		if (!(claim)) \
 			failed(__FILE__, __LINE__, #claim); \
 	} while (0)
+/* Waits of a millisecond for what comes soon: a minute, as the machine may be busy. */
+#define SOON 60000
 /* That a call said this: 0 or more, or an errno with a minus. */
 #define SAYS(result, expected) said(__FILE__, __LINE__, #result, result, expected)
 
@@ -56,6 +58,7 @@ int effective_cpu(int irq);
 void affinity(int irq, char *text, size_t size);
 long set_affinity(int irq, const char *mask);
 int child(void (*function)(void *), void *argument);
+void until_it_sleeps(int pid);
 void reap(int pid, int status);
 
 /* vfio.c: a controller, by VFIO. */

@@ -75,7 +75,7 @@ struct joulio_uintr_status status(int device)
 
 void bind_soon(int device, int eventfd)
 {
-	int tries = 2000;
+	int tries = SOON;
 
 	while (bind_thread(device, eventfd) == -EBUSY && --tries)
 		usleep(1000);
@@ -84,7 +84,7 @@ void bind_soon(int device, int eventfd)
 
 void state_soon(int device, uint32_t state)
 {
-	int tries = 2000;
+	int tries = SOON;
 
 	while (status(device).state != state && --tries)
 		usleep(1000);
@@ -247,6 +247,22 @@ int child(void (*function)(void *), void *argument)
 		_exit(0);
 	}
 	return pid;
+}
+
+/* Until that process, whose one thread it is, has given its CPU away to wait for something. */
+void until_it_sleeps(int pid)
+{
+	char path[32], text[512], *name_end;
+	int tries = SOON;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	do {
+		usleep(1000);
+		read_text(path, text, sizeof(text));
+		name_end = strrchr(text, ')');
+		CHECK(name_end);
+	} while (strncmp(name_end, ") S ", 4) && --tries);
+	CHECK(tries);
 }
 
 /* That it ended so: 0, or the signal that it died of. */

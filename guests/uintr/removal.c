@@ -8,7 +8,7 @@
 
 void claims_of_removal(const char *address)
 {
-	int device = open_device(), eventfd = new_eventfd(), wanted = new_eventfd(), tries = 600;
+	int device = open_device(), eventfd = new_eventfd(), wanted = new_eventfd(), tries = SOON;
 	char path[128];
 	struct vfio vfio;
 
@@ -20,7 +20,7 @@ void claims_of_removal(const char *address)
 	SAYS(bind_thread(device, eventfd), 0);
 	printf("guest: unplug nvme0\n");
 	while (!taken(wanted) && --tries)
-		usleep(100000);
+		usleep(1000);
 	CHECK(tries);
 
 	/* VFIO waits for its user; so long all is as it was. */
@@ -28,8 +28,8 @@ void claims_of_removal(const char *address)
 	vfio_close(&vfio);
 	SAYS(status(device).state, JOULIO_UINTR_LOST);
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", address);
-	for (tries = 100; !access(path, F_OK) && tries; tries--)
-		usleep(100000);
+	for (tries = SOON; !access(path, F_OK) && tries; tries--)
+		usleep(1000);
 	CHECK(tries);
 	SAYS(unbind_thread(device), 0);
 	SAYS(bind_thread(device, eventfd), -ENODEV);

@@ -21,7 +21,7 @@ static uint64_t raised(int source)
 static uint64_t settled(int eventfd, uint64_t expected)
 {
 	uint64_t count = 0;
-	int tries = 2000;
+	int tries = SOON;
 
 	while ((count += taken(eventfd)) < expected && --tries)
 		usleep(1000);

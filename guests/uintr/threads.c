@@ -80,27 +80,33 @@ static void a_close_elsewhere_lets_go_of_the_interrupt(void)
 
 static volatile int stop;
 
-static void *registers_all_the_time(void *unused)
+/* Counts how often it has tried. */
+static void *registers_all_the_time(void *tried)
 {
 	while (!stop) {
 		long result = register_thread(device);
 
+		++*(volatile int *)tried;
 		CHECK(result == 0 || result == -EBUSY);
 		if (!result)
 			SAYS(call(device, JOULIO_UINTR_UNREGISTER, NULL), 0);
 	}
-	return unused;
+	return NULL;
 }
 
 /* Two threads for one file: one has it, or the other. */
 static void one_thread_has_it_at_a_time(void)
 {
+	volatile int tried[2] = { 0 };
 	pthread_t threads[2];
-	int i;
+	int i, tries = SOON;
 
 	for (i = 0; i < 2; i++)
-		CHECK(pthread_create(&threads[i], NULL, registers_all_the_time, NULL) == 0);
-	usleep(500000);
+		CHECK(pthread_create(&threads[i], NULL, registers_all_the_time,
+				     (void *)&tried[i]) == 0);
+	while ((tried[0] < 200 || tried[1] < 200) && --tries)
+		usleep(1000);
+	CHECK(tries);
 	stop = 1;
 	for (i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);

@@ -2,8 +2,8 @@
 //!
 //! The driver records [`Event`]s in a [`Trace`]. A trace that is off costs one branch; one that is on writes into
 //! its own ring, a [`Recorder`]. A [`Timeline`] joins the events of all rings: the I/Os, and what the core did
-//! while they were in flight. It can be printed as text ([`text()`]), as JSON ([`json()`]), or for ui.perfetto.dev
-//! ([`perfetto()`]).
+//! while they were in flight. With the feature `formats` it can be printed as text (`text()`), as JSON (`json()`), or
+//! for ui.perfetto.dev (`perfetto()`).
 //!
 //! ```
 //! use joulio_trace::{Event, EventKind, Thread, Timeline, Trace};
@@ -28,20 +28,26 @@
 
 mod charge;
 mod events;
+#[cfg(feature = "formats")]
 mod json;
 mod matching;
 mod meanwhile;
+#[cfg(feature = "formats")]
 mod perfetto;
 mod recorder;
+#[cfg(feature = "formats")]
 mod text;
 mod timeline;
 mod wait;
 
 pub use events::{Event, EventKind, FaultKind};
+#[cfg(feature = "formats")]
 pub use json::json;
 pub use meanwhile::{Meanwhile, Wake, WokenBy};
+#[cfg(feature = "formats")]
 pub use perfetto::perfetto;
 pub use recorder::{Recorded, Recorder, Trace};
+#[cfg(feature = "formats")]
 pub use text::text;
 pub use timeline::{
     CompletedIo, Core, PlanOfIo, Ring, Submitted, Thread, Timeline, TraceMark, TracedIo,

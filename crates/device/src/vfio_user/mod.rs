@@ -8,6 +8,7 @@ mod config;
 mod doorbell;
 mod error;
 mod interrupts;
+mod json;
 mod link;
 mod memory;
 mod region;

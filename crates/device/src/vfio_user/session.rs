@@ -1,6 +1,7 @@
 //! The commands of the protocol, one function each.
 
 use super::VfioUserError;
+use super::json::Json;
 use super::link::{Link, MAX_FDS, Request};
 use joulio_vfio_user_wire::{
     DeviceInfo, DmaMap, DmaUnmap, IrqInfo, IrqSet, MAJOR, MAX_DATA, MINOR, RegionAccess,
@@ -271,7 +272,33 @@ fn max_fds(json: &[u8]) -> Option<usize> {
     if json.is_empty() {
         return Some(1);
     }
-    let json: serde_json::Value = serde_json::from_slice(json).ok()?;
-    let max = json["capabilities"]["max_msg_fds"].as_u64();
+    let json = Json::parse(json)?;
+    let capabilities = json.member("capabilities");
+    let max = capabilities.and_then(|all| all.member("max_msg_fds"));
+    let max = max.and_then(Json::whole_number);
     Some(max.map_or(1, |max| max.clamp(1, MAX_FDS as u64) as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::max_fds;
+
+    #[test]
+    fn one_descriptor_is_sent_where_the_peer_gives_no_number() {
+        let cases: [(&[u8], Option<usize>); 8] = [
+            (b"", Some(1)),
+            (b"\0", Some(1)),
+            (b"{}\0", Some(1)),
+            (b"{\"capabilities\":{\"max_msg_fds\":\"4\"}}\0", Some(1)),
+            (b"{\"capabilities\":{\"max_msg_fds\":0}}\0", Some(1)),
+            (b"{\"capabilities\":{\"max_msg_fds\":4}}\0{", Some(4)),
+            (b"{\"capabilities\":{\"max_msg_fds\":4}", None),
+            (b"{\"capabilities\":{\"max_msg_fds\":4}}{\0", None),
+        ];
+        for (json, fds) in cases {
+            assert_eq!(max_fds(json), fds, "{}", json.escape_ascii());
+        }
+        let many = b"{\"capabilities\":{\"max_msg_fds\":18446744073709551615}}";
+        assert_eq!(max_fds(many), Some(super::MAX_FDS));
+    }
 }

@@ -108,6 +108,108 @@ fn some_rooms_never_stand_on_others() -> Result<()> {
     Ok(())
 }
 
+/// Dependencies that a program gets neither with the driver nor with the trait of engines.
+const HEAVY: [&str; 5] = [
+    "comfy-table",
+    "hdrhistogram",
+    "schemars",
+    "serde",
+    "serde_json",
+];
+
+/// Returns a room's dependencies, of every target and without those of its tests.
+fn dependencies(manifest: &toml::Table) -> Vec<(&String, &toml::Value)> {
+    let targets = manifest.get("target").and_then(toml::Value::as_table);
+    let targets = targets.into_iter().flat_map(toml::Table::values);
+    let tables = targets.filter_map(toml::Value::as_table).chain([manifest]);
+    let kinds =
+        tables.flat_map(|table| ["dependencies", "build-dependencies"].map(|kind| table.get(kind)));
+    let entries = kinds.flatten().filter_map(toml::Value::as_table);
+    entries.flatten().collect()
+}
+
+/// Returns the strings of a list; none, if there is no list.
+fn strings(list: Option<&toml::Value>) -> Vec<String> {
+    let list = list.and_then(toml::Value::as_array);
+    let strings = list.into_iter().flatten().filter_map(toml::Value::as_str);
+    strings.map(String::from).collect()
+}
+
+/// Returns what a program gets that depends on a room as it is by default: pairs of a room and a dependency of its
+/// own. A feature that one room switches on in another counts; features of other crates do not.
+fn linked(room: &str) -> Result<BTreeSet<(String, String)>> {
+    let mut linked = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    let mut left = vec![(room.to_string(), "default".to_string())];
+    while let Some((room, feature)) = left.pop() {
+        if !seen.insert((room.clone(), feature.clone())) {
+            continue;
+        }
+        let path = workspace().join("crates").join(&room).join("Cargo.toml");
+        let manifest: toml::Table = fs::read_to_string(path)?.parse()?;
+        let features = manifest.get("features");
+        let mut needed = BTreeSet::new();
+        for other in strings(features.and_then(|all| all.get(&feature))) {
+            match (other.strip_prefix("dep:"), other.split_once('/')) {
+                (Some(name), _) => {
+                    needed.insert(name.to_string());
+                }
+                (None, Some((name, feature))) => {
+                    let name = name.trim_end_matches('?');
+                    needed.insert(name.to_string());
+                    if let Some(below) = name.strip_prefix("joulio-") {
+                        left.push((below.to_string(), feature.to_string()));
+                    }
+                }
+                (None, None) => left.push((room.clone(), other)),
+            }
+        }
+        for (name, value) in dependencies(&manifest) {
+            let optional = value.get("optional").and_then(toml::Value::as_bool);
+            if optional == Some(true) && !needed.contains(name) {
+                continue;
+            }
+            linked.insert((room.clone(), name.clone()));
+            let Some(below) = name.strip_prefix("joulio-") else {
+                continue;
+            };
+            let features = strings(value.get("features"));
+            left.extend(features.into_iter().map(|name| (below.to_string(), name)));
+            left.push((below.to_string(), "default".to_string()));
+        }
+    }
+    Ok(linked)
+}
+
+#[test]
+fn a_program_that_links_the_driver_gets_neither_statistics_nor_serde() -> Result<()> {
+    for room in ["nvme", "engine"] {
+        let linked = linked(room)?;
+        let has = |room: &str, name: &str| linked.contains(&(room.to_string(), name.to_string()));
+        assert!(
+            has("wait", "joulio-cpu") && has("cpu", "raw-cpuid"),
+            "{linked:?}"
+        );
+        let heavy: Vec<_> = linked
+            .iter()
+            .filter(|(_, name)| HEAVY.contains(&name.as_str()))
+            .collect();
+        assert!(heavy.is_empty(), "{room}: {heavy:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_a_feature_of_another_room_switches_on_is_found() -> Result<()> {
+    let has = |room: &str, of: &str, name: &str| -> Result<bool> {
+        Ok(linked(room)?.contains(&(of.to_string(), name.to_string())))
+    };
+    assert!(has("model", "units", "strsim")? && !has("nvme", "units", "strsim")?);
+    assert!(has("job", "wait", "serde")? && has("job", "units", "serde")?);
+    assert!(has("cli", "trace", "serde_json")? && !has("workload", "trace", "serde_json")?);
+    Ok(())
+}
+
 /// Returns the rooms whose sources have an `unsafe` block, function or implementation.
 fn unsafe_rooms() -> Result<BTreeSet<String>> {
     let mut rooms = BTreeSet::new();

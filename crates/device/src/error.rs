@@ -106,7 +106,7 @@ pub enum DeviceError {
         /// Requested size in bytes.
         wanted: usize,
     },
-    /// There are not enough adjacent huge pages for a device without an IOMMU.
+    /// Too few adjacent huge pages for a device without an IOMMU.
     #[error(
         "a device without an IOMMU takes huge pages, for {wanted} bytes so many of 2 MiB in one piece: {pages}; free in one piece are {found}: reserve more, best at boot (hugepages=128), or now by `echo 128 > /proc/sys/vm/nr_hugepages`"
     )]

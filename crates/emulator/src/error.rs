@@ -99,7 +99,7 @@ pub enum EmulatorError {
         /// The system's error.
         source: io::Error,
     },
-    /// There is no memory for a namespace.
+    /// No memory for a namespace.
     #[error("cannot reserve the memory of a namespace: {0}")]
     Memory(#[from] DeviceError),
     /// The device's thread could not be started.

@@ -147,12 +147,12 @@ pub struct NamespaceOptions {
 /// Store of a namespace's data.
 #[derive(Clone, Debug)]
 pub enum StoreOptions {
-    /// In memory: lost with the controller.
+    /// Memory that is lost with the controller.
     Ram {
         /// Size in bytes; `None`: the profile's capacity.
         bytes: Option<u64>,
     },
-    /// In a regular file, which is locked so that no two controllers write it.
+    /// Regular file, locked so that no two controllers write it.
     File {
         /// Path of the file.
         path: PathBuf,

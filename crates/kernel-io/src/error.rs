@@ -97,7 +97,7 @@ pub enum KernelEngineError {
         /// Largest queue depth.
         limit: usize,
     },
-    /// There are as many outstanding requests as the queue depth.
+    /// The number of outstanding requests equals the queue depth.
     #[error("{engine}: {depth} requests are outstanding, as many as its queue depth")]
     Full {
         /// The engine.

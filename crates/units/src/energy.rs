@@ -33,7 +33,7 @@ pub struct Energy {
     pub band: Option<Band>,
     /// The length of the window, at this meter.
     pub window: Nanos,
-    /// Way in which the energy was obtained.
+    /// Provenance of the energy: measured, modelled and the like.
     pub how: How,
 }
 

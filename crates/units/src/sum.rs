@@ -14,7 +14,7 @@ pub enum SumError {
         /// The narrower zone, with its source.
         inner: String,
     },
-    /// Both are of one zone, or of zones that overlap.
+    /// Two energies of one zone, or of zones that overlap.
     #[error("{one} and {other} are the same joules, read twice")]
     Same {
         /// Zone and source of one energy.

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+/// Folder of the room `cli`.
+const CLI: &str = env!("CARGO_MANIFEST_DIR");
+
 /// Words that refer to another line.
 const BACKWARDS: [&str; 8] = ["It", "Its", "That", "Of", "They", "These", "Their", "Those"];
 
@@ -14,8 +17,9 @@ const BACKWARDS: [&str; 8] = ["It", "Its", "That", "Of", "They", "These", "Their
 const FILLERS: [&str; 3] = ["Has", "Does", "What"];
 
 /// Words that begin a clause without a noun.
-const CLAUSES: [&str; 12] = [
+const CLAUSES: [&str; 17] = [
     "Which", "Who", "Whose", "How", "Where", "When", "From", "To", "As", "This", "Here", "There",
+    "Also", "Both", "At", "By", "For",
 ];
 
 /// A documented item.
@@ -25,6 +29,8 @@ struct Documented {
     text: String,
     /// The item's own lines, up to its body.
     item: String,
+    /// True within a public enum or trait, for its variants and functions.
+    is_part: bool,
 }
 
 impl Documented {
@@ -34,8 +40,12 @@ impl Documented {
     }
 
     /// Returns true for entries of a crate's or module's index: public items, and files.
-    fn is_public(&self) -> bool {
+    fn is_entry(&self) -> bool {
         self.item.is_empty() || self.item.starts_with("pub ")
+    }
+
+    fn is_public(&self) -> bool {
+        self.is_entry() || self.is_part
     }
 
     fn is_wrong(&self) -> bool {
@@ -52,7 +62,15 @@ impl Documented {
 fn documented(source: &str) -> Vec<Documented> {
     let lines: Vec<_> = source.lines().map(str::trim).collect();
     let mut found = Vec::new();
-    for (at, text) in lines.iter().enumerate() {
+    // Indentation of the public enum or trait that contains the line.
+    let mut within = None;
+    for (at, (line, text)) in source.lines().zip(&lines).enumerate() {
+        let indentation = line.len() - line.trim_start().len();
+        if within == Some(indentation) && *text == "}" {
+            within = None;
+        } else if within.is_none() && has_public_parts(text) {
+            within = Some(indentation);
+        }
         let goes_on = |mark| at > 0 && lines[at - 1].starts_with(mark);
         let item = match (text.strip_prefix("//!"), text.strip_prefix("///")) {
             (Some(_), _) if !goes_on("//!") => String::new(),
@@ -70,14 +88,21 @@ fn documented(source: &str) -> Vec<Documented> {
             line: at + 1,
             text: text[3..].trim().to_owned(),
             item,
+            is_part: within.is_some(),
         });
     }
     found
 }
 
+/// Returns true for the first line of a public enum or trait that goes on in the lines below.
+fn has_public_parts(line: &str) -> bool {
+    let heads = ["pub enum ", "pub trait ", "pub unsafe trait "];
+    heads.iter().any(|head| line.starts_with(head)) && !line.ends_with('}')
+}
+
 /// Returns every source file of the workspace, except tests.
 fn sources() -> Result<Vec<PathBuf>> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let crates = Path::new(CLI).parent().ok_or("a room without a folder")?;
     let mut left: Vec<PathBuf> = Vec::new();
     for room in fs::read_dir(crates)? {
         left.push(room?.path().join("src"));
@@ -102,10 +127,10 @@ fn a_doc_line_stands_alone() -> Result<()> {
     assert!(files.len() > 500, "{} files", files.len());
     let mut wrong = Vec::new();
     for path in files {
-        // Comments on flags are help texts.
-        let help = path.components().any(|part| part.as_os_str() == "cli");
+        // Comments on flags and on their values are help texts.
+        let help = path.starts_with(CLI);
         for doc in documented(&fs::read_to_string(&path)?) {
-            if doc.is_wrong() && (!help || doc.is_public()) {
+            if doc.is_wrong() && (!help || doc.is_entry()) {
                 wrong.push(format!("{}:{}: {}", path.display(), doc.line, doc.text));
             }
         }
@@ -130,6 +155,16 @@ fn what_leans_on_another_line_is_found() {
         "/// Whether it rises.\npub fn rises(&self) -> bool {"
     ));
     assert!(!wrong("/// When the link falls free.\nlink_free: Nanos,"));
+    assert!(wrong(
+        "pub enum Waits {\n    /// Also this one.\n    More,\n}"
+    ));
+    assert!(wrong(
+        "pub trait Waits {\n    /// Which of them.\n    fn which(&self) -> u8;\n}"
+    ));
+    assert!(!wrong("enum Waits {\n    /// For people.\n    Normal,\n}"));
+    assert!(!wrong(
+        "pub enum Waits {\n    /// Spin.\n    Spin,\n}\n/// When it ends.\nend: Nanos,"
+    ));
     assert!(!wrong(
         "/// Length in bytes.\n#[serde(default)]\npub length: u64,"
     ));

@@ -11,7 +11,7 @@ use super::{PciAddress, Use};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PciError {
-    /// There is no such PCI function.
+    /// No PCI function at the address.
     #[error("there is no PCI device {address}: `lspci -D` lists the addresses")]
     Absent {
         /// The requested address.
@@ -134,7 +134,7 @@ pub enum PciError {
         undone: Undone,
     },
 
-    /// This user may not access a file.
+    /// A file that the user may not access.
     #[error("no permission to {verb} {}: run as root", .path.display())]
     NotPermitted {
         /// The operation that failed: read, write, open.

@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VfioUserError {
-    /// There is no socket at the path.
+    /// No socket at the path.
     #[error("{device}: there is no such socket; start the controller's server there first")]
     NoSocket {
         /// Name of the device, as the user gave it.
@@ -20,7 +20,7 @@ pub enum VfioUserError {
         /// Name of the device, as the user gave it.
         device: String,
     },
-    /// This user may not write to the socket.
+    /// A socket to which the user may not write.
     #[error(
         "{device}: permission denied; run as the user who started the server, or let it give your group write permission on the socket"
     )]

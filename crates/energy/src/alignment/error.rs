@@ -3,7 +3,7 @@
 /// Reason why there is no alignment.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum AlignError {
-    /// There is no marker.
+    /// No marker.
     #[error(
         "no marker: without one the logger's clock cannot be aligned; make one before and after the run"
     )]
@@ -52,7 +52,7 @@ pub enum AlignError {
     Ambiguous {
         /// Best offset in seconds.
         one: f64,
-        /// Another offset in seconds.
+        /// Second best offset in seconds.
         other: f64,
         /// Correlation at the other offset, relative to the best.
         runner_up: f64,

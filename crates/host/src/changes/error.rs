@@ -26,7 +26,7 @@ pub enum ChangeError {
     /// The change cannot be journaled, and so is not made.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// This run has made the change already.
+    /// The run has made the change already.
     #[error("{0}: changed already by this run")]
     Twice(Box<RecordedChange>),
     /// A change that a killed run has left cannot be restored: see `joulio restore`.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KnobError {
-    /// This machine does not have the setting.
+    /// The machine does not have the setting.
     #[error("{knob}: {why}")]
     Absent {
         /// Setting that was named.
@@ -17,10 +17,10 @@ pub enum KnobError {
         /// Reason why it is not there.
         why: Absence,
     },
-    /// This machine does not have /dev/cpu_dma_latency.
+    /// The machine does not have /dev/cpu_dma_latency.
     #[error(transparent)]
     NoLatency(Absence),
-    /// This machine does not have the interrupt.
+    /// The machine does not have the interrupt.
     #[error("no interrupt {irq} in /proc/irq")]
     NoIrq {
         /// Number that was given.
@@ -92,7 +92,7 @@ pub enum KnobError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Absence {
-    /// There is no such disk.
+    /// No disk of that name.
     #[error("no such disk in /sys/block")]
     NoDisk,
     /// The disk's queue has no such file.
@@ -103,21 +103,21 @@ pub enum Absence {
     /// The file exists and cannot be read: EINVAL.
     #[error("the kernel has not set it up for this disk")]
     NotSetUp,
-    /// There are no cpufreq policies.
+    /// No cpufreq policies.
     #[error(
         "no cpufreq driver: /sys/devices/system/cpu/cpufreq has no policies, as in most virtual machines"
     )]
     NoCpufreq,
-    /// There are no idle states.
+    /// No idle states.
     #[error(transparent)]
     NoCpuIdle(#[from] joulio_kernel_io::NoCpuIdle),
     /// The idle states cannot be switched off.
     #[error("idle states have no switch on this kernel")]
     NoSwitch,
-    /// There is no umwait_control.
+    /// No umwait_control.
     #[error("the CPU has no TPAUSE and UMWAIT (WAITPKG), or Linux is older than 5.3")]
     NoWaitPkg,
-    /// There is no /dev/cpu_dma_latency.
+    /// No /dev/cpu_dma_latency.
     #[error("no /dev/cpu_dma_latency: a container without it, or a kernel without CPU_IDLE")]
     NoLatencyDevice,
 }

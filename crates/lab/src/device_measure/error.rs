@@ -16,7 +16,7 @@ pub enum DeviceMeasureError {
     /// The file of the profile, or of the rates beside it, cannot be used.
     #[error(transparent)]
     File(#[from] ProfileFileError),
-    /// There is no profile of the machine, or none to take the other figures from.
+    /// No profile of the machine, or none to take the other figures from.
     #[error(transparent)]
     NoProfile(ProfileError),
     /// The measurement was spoiled, and a profile made from it would be used for months.

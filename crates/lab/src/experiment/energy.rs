@@ -25,7 +25,7 @@ pub enum EnergyError {
     /// The meter's device is not a target of the experiment.
     #[error("--meter: there is no {0}: the devices' meters are nvme:DEVICE, as --device has it")]
     NoDevice(String),
-    /// There is no profile of that machine.
+    /// No profile of that machine.
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// The idle baseline cannot be read.

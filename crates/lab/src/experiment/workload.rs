@@ -82,10 +82,10 @@ pub struct WorkloadOptions {
 /// Process by which the I/Os of a rate arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RateProcess {
-    /// At equal intervals.
+    /// Equal intervals.
     #[default]
     Linear,
-    /// At random intervals, as from many independent clients.
+    /// Random intervals, as from many independent clients.
     Poisson,
 }
 

@@ -103,7 +103,7 @@ pub fn state(depth: Depth) -> &'static str {
     }
 }
 
-/// Both depths, the lighter first.
+/// Depths of a user-level wait, the lighter first.
 pub const DEPTHS: [Depth; 2] = [Depth::C01, Depth::C02];
 
 /// Measures each of `waits` for `time`, if there is a meter or a counter to read.

@@ -59,7 +59,7 @@ impl FromStr for DriveProfile {
 /// Reason why nothing can be modelled.
 #[derive(Debug, thiserror::Error)]
 pub enum StatModelError {
-    /// There is no profile of that machine, or its file is not a profile.
+    /// No profile of that machine, or its file is not a profile.
     #[error("--machine: {0}")]
     Machine(#[from] ProfileError),
     /// The disk is not among the watched ones.

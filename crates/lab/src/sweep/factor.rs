@@ -32,7 +32,7 @@ pub enum Factor {
     RateIops,
     /// Nanoseconds between the arrivals of an open loop.
     ThinkTime,
-    /// Whether jobs are processes or threads.
+    /// Jobs as processes or as threads.
     Process,
     /// Number of threads on each of the jobs' CPUs that compute all the time.
     Neighbours,

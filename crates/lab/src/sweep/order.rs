@@ -11,10 +11,10 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// In the order of the lists.
+    /// Order of the lists.
     #[default]
     Listed,
-    /// In random order, a new one in each repetition that is drawn from the seed, so that a drift of the machine
+    /// Random order, a new one in each repetition that is drawn from the seed, so that a drift of the machine
     /// favours no point.
     Random,
 }

@@ -26,7 +26,7 @@ pub enum VirtualError {
     /// The name is not that of an idle state.
     #[error("--max-cstate: {0}")]
     NoIdleState(String),
-    /// There is no profile of that machine.
+    /// No profile of that machine.
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// The device has no profile.

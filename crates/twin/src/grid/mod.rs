@@ -31,9 +31,9 @@ use crate::TwinRun;
 pub enum Mechanism {
     /// Spins, timers, and interrupts through an eventfd.
     Eventfd,
-    /// Also `tpause` and `umwait`.
+    /// `tpause`, `umwait`, and all of [`Mechanism::Eventfd`].
     Tpause,
-    /// Also user interrupts.
+    /// User interrupts, and all of [`Mechanism::Tpause`].
     UserInterrupt,
 }
 

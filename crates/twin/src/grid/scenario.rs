@@ -20,7 +20,7 @@ pub enum LoadKind {
     },
     /// Bursts of twice the depth, at 30 percent of the closed loop's rate.
     Bursty,
-    /// In turn, the closed loop, and 5 percent of its rate with the shares of reads and writes exchanged.
+    /// Phases in turn: the closed loop, and 5 percent of its rate with the shares of reads and writes exchanged.
     Phases,
     /// Closed loop with several jobs on each CPU.
     Shared {

@@ -1,4 +1,4 @@
-//! At most one sleep for each command.
+//! Record that allows each command one sleep.
 
 use crate::{Class, Outstanding, Step, StepKind};
 use joulio_units::Nanos;

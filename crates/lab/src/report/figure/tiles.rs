@@ -56,7 +56,7 @@ pub enum Tie {
     Noise,
     /// The model's bands of both values overlap.
     Band,
-    /// There are too few repetitions to know.
+    /// Too few repetitions to know.
     Unknown,
 }
 

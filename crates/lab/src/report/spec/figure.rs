@@ -33,10 +33,10 @@ pub struct FigureSpec {
     /// Factors whose values are panels side by side.
     #[serde(default)]
     pub panel: OneOrMore,
-    /// For tiles of the best: the factors whose values are compared.
+    /// Factors whose values are compared, for tiles of the best.
     #[serde(default)]
     pub best: OneOrMore,
-    /// For tiles of a difference: the values that are subtracted.
+    /// Values that are subtracted, for tiles of a difference.
     pub less: Option<Less>,
     /// Metric of the tiles.
     pub metric: Option<Metric>,

@@ -68,12 +68,12 @@ pub struct Rising {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cells {
-    /// All of them.
+    /// All combinations.
     #[default]
     All,
-    /// More than half of them.
+    /// More than half of the combinations.
     Most,
-    /// At least one of them.
+    /// One combination or more.
     Any,
 }
 

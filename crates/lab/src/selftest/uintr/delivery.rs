@@ -26,9 +26,9 @@ pub struct Trial {
 /// Way in which the interrupts of a trial are raised.
 #[derive(Clone, Copy)]
 pub enum RaisedWhen {
-    /// By the thread itself, in a system call.
+    /// System call of the thread itself.
     Now,
-    /// By a timer within this time: before, during or at the edges of the wait.
+    /// Timer that ends within this time: before, during or at the edges of the wait.
     Within(Nanos),
 }
 

@@ -1,5 +1,6 @@
-//! Floors of the rooms and the rooms with unsafe code are those that ARCHITECTURE.md lists.
+//! Floors of the rooms, and rooms and files with unsafe code, are those that ARCHITECTURE.md lists.
 
+use crate::files::rust_files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;
@@ -210,50 +211,87 @@ fn what_a_feature_of_another_room_switches_on_is_found() -> Result<()> {
     Ok(())
 }
 
-/// Returns the rooms whose sources have an `unsafe` block, function or implementation.
-fn unsafe_rooms() -> Result<BTreeSet<String>> {
-    let mut rooms = BTreeSet::new();
-    for folder in fs::read_dir(workspace().join("crates"))? {
-        let folder = folder?.path();
-        let mut left = vec![folder.join("src")];
-        while let Some(path) = left.pop() {
-            for entry in fs::read_dir(path)? {
-                let path = entry?.path();
-                if path.is_dir() {
-                    left.push(path);
-                } else if is_unsafe(&fs::read_to_string(&path)?) {
-                    let room = folder.file_name().ok_or("a folder without a name")?;
-                    rooms.insert(room.to_string_lossy().into_owned());
-                }
-            }
+/// Returns the files with an `unsafe` block, function or implementation, from the folder of their room on.
+fn unsafe_files() -> Result<BTreeSet<PathBuf>> {
+    let rooms = workspace().join("crates");
+    let mut found = BTreeSet::new();
+    for path in rust_files(&rooms)? {
+        if is_unsafe(&fs::read_to_string(&path)?) {
+            found.insert(path.strip_prefix(&rooms)?.to_path_buf());
         }
     }
-    Ok(rooms)
+    Ok(found)
 }
 
 fn is_unsafe(source: &str) -> bool {
     let code = source.lines().map(str::trim_start);
     let code = code.filter(|line| !line.starts_with("//"));
     code.into_iter().any(|line| {
-        ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"]
-            .iter()
-            .any(|form| line.contains(form))
+        let mut behind = line.split("unsafe ").skip(1);
+        behind.any(|rest| {
+            ["{", "fn", "impl", "extern"]
+                .iter()
+                .any(|form| rest.starts_with(form))
+        })
     })
 }
 
-#[test]
-fn unsafe_code_is_in_the_rooms_that_are_named() -> Result<()> {
-    let text = architecture()?;
-    let sentence = text.split("**Unsafe code**").nth(1);
-    let sentence = sentence.and_then(|rest| rest.split(';').next());
-    let named = sentence.ok_or("no paragraph on unsafe code")?;
-    let named: BTreeSet<_> = named
-        .split('`')
+/// Returns what stands between backquotes.
+fn quoted(text: &str) -> BTreeSet<String> {
+    text.split('`')
         .skip(1)
         .step_by(2)
         .map(String::from)
-        .collect();
-    assert_eq!(unsafe_rooms()?, named);
+        .collect()
+}
+
+#[test]
+fn unsafe_code_is_in_the_rooms_and_files_that_are_named() -> Result<()> {
+    let text = architecture()?;
+    let paragraph = text.split("**Unsafe code**").nth(1);
+    let paragraph = paragraph.and_then(|rest| rest.split("\n\n").next());
+    let parts = paragraph.and_then(|paragraph| paragraph.split_once(';'));
+    let (rooms, files) = parts.ok_or("no paragraph on unsafe code")?;
+    let rooms = quoted(rooms);
+    let mut files = quoted(files);
+    assert!(
+        files.remove("crates/cli/tests/rules/floors.rs"),
+        "{files:?}"
+    );
+
+    let mut unsafe_rooms = BTreeSet::new();
+    let mut elsewhere = BTreeSet::new();
+    for path in unsafe_files()? {
+        let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
+        if names[1] == "src" {
+            unsafe_rooms.insert(names[0].to_string());
+        } else if !rooms.contains(&*names[0]) {
+            elsewhere.insert(format!("crates/{}", names.join("/")));
+        }
+    }
+    assert_eq!(unsafe_rooms, rooms);
+    assert_eq!(elsewhere, files);
+    Ok(())
+}
+
+#[test]
+fn every_room_without_unsafe_code_forbids_it() -> Result<()> {
+    let text = architecture()?;
+    let named = text.split("**Unsafe code**").nth(1);
+    let named = named.and_then(|rest| rest.split(';').next());
+    let named = quoted(named.ok_or("no paragraph on unsafe code")?);
+    for room in fs::read_dir(workspace().join("crates"))? {
+        let room = room?;
+        if named.contains(&*room.file_name().to_string_lossy()) {
+            continue;
+        }
+        for root in ["src/lib.rs", "src/main.rs"] {
+            let path = room.path().join(root);
+            let forbids = !path.exists()
+                || fs::read_to_string(&path)?.contains("\n#![forbid(unsafe_code)]\n");
+            assert!(forbids, "{}", path.display());
+        }
+    }
     Ok(())
 }
 

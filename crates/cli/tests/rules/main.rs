@@ -2,5 +2,6 @@
 
 mod assembly;
 mod doc_lines;
+mod files;
 mod floors;
 mod names;

@@ -1,6 +1,7 @@
 //! Public items, fields of errors and constants are called by the field's words, not by old ones that those replaced.
 
-use crate::assembly::{sources, workspace};
+use crate::assembly::workspace;
+use crate::files::rust_files;
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
@@ -175,7 +176,7 @@ fn named(source: &str) -> Vec<Named> {
 fn old_words_are_no_part_of_a_name() -> Result<()> {
     let (mut wrong, mut excepted, mut count) = (Vec::new(), BTreeSet::new(), 0);
     for folder in ["crates", "fuzz/fuzz_targets"] {
-        for path in sources(&workspace().join(folder))? {
+        for path in rust_files(&workspace().join(folder))? {
             for found in named(&fs::read_to_string(&path)?) {
                 count += 1;
                 let Some(better) = found.better() else {

@@ -1,8 +1,10 @@
 //! The lab of joulio: opens devices by their names, chooses the targets of a run, and makes series of runs and
 //! reports on them.
 //!
-//! Nothing here parses flags or prints. Errors are enums whose variants say what the user can do; the command turns
-//! them into a line and an exit status.
+//! [`job_file`] reads fio's job files: sections, each with the equivalent flags of `joulio bench`.
+//!
+//! Nothing here parses joulio's own flags or prints. Errors are enums whose variants say what the user can do;
+//! the command turns them into a line and an exit status.
 #![forbid(unsafe_code)]
 
 pub mod advise;
@@ -27,6 +29,7 @@ pub mod grid;
 pub mod idle;
 pub mod idle_interval;
 pub mod inspect;
+pub mod job_file;
 mod machine_profile;
 mod manifest_device;
 mod memory;

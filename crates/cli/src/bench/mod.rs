@@ -18,7 +18,6 @@ pub use legend::legend;
 pub use progress::BenchTerminal;
 
 use self::group::{Group, Section};
-use self::job_file::CommandLine;
 use self::report::Report;
 use crate::Outcome;
 use crate::failure::Failure;
@@ -38,7 +37,7 @@ pub fn arguments(arguments: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     if before.get(1).is_none_or(|subcommand| subcommand != "bench") {
         return Ok(arguments);
     }
-    let line = CommandLine::read(typed).map_err(Failure::input)?;
+    let line = job_file::command_line(typed)?;
     Ok(before.iter().cloned().chain(line.typed).collect())
 }
 
@@ -48,7 +47,7 @@ pub fn run(args: &BenchArgs) -> Outcome {
         return print(&legend());
     }
     let typed: Vec<_> = std::env::args_os().skip(WORDS_BEFORE).collect();
-    let line = CommandLine::read(&typed).map_err(Failure::input)?;
+    let line = job_file::command_line(&typed)?;
     let benches = match &args.job_file {
         Some(_) if line.has_sections() => {
             return Err(Failure::input(

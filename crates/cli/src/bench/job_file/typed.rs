@@ -1,12 +1,10 @@
 //! Flags typed on the command line, which apply to every section.
 
 use super::super::args::BenchArgs;
-use super::flag::Flag;
-use super::refusal::Refusal;
-use super::sections::{Given, Section};
 use crate::failure::usage_line;
 use crate::flags::with_both_spellings;
 use clap::{CommandFactory, FromArgMatches, Parser};
+use joulio_lab::job_file::{Flag, JobFileError, TypedFlags};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -18,103 +16,58 @@ struct Bench {
     args: BenchArgs,
 }
 
-/// Options from which other values are computed.
-const RECKONED: [&str; 3] = ["size", "bs", "numjobs"];
+/// Line of a job file, and the problem with it.
+pub(super) type Refusal = (usize, String);
 
-/// Arguments after `joulio bench`, without the file and its sections.
-pub(super) struct Typed {
-    arguments: Vec<OsString>,
+/// Returns the line of `error`, and its text.
+pub(super) fn refusal(error: JobFileError) -> Refusal {
+    (error.line(), error.to_string())
 }
 
-impl Typed {
-    /// Returns the flags of a command line without a file.
-    pub(super) fn of(arguments: Vec<OsString>) -> Typed {
-        Typed { arguments }
-    }
-
-    pub(super) fn new(typed: &[OsString], file: &Path) -> Typed {
-        let mut arguments = Vec::new();
-        let mut typed = typed.iter();
-        while let Some(argument) = typed.next() {
-            if argument == "--section" {
-                typed.next();
-            } else if value_follows(argument) {
-                // A flag's value may equal the file's name.
-                arguments.push(argument.clone());
-                arguments.extend(typed.next().cloned());
-            } else if argument != file.as_os_str()
-                && !argument.as_encoded_bytes().starts_with(b"--section=")
-            {
-                arguments.push(argument.clone());
-            }
-        }
-        Typed { arguments }
-    }
-
-    pub(super) fn has(&self, flag: &str) -> bool {
-        let mut arguments = self.arguments.iter().filter_map(|one| one.to_str());
-        arguments.any(|argument| is_named(argument, flag))
-    }
-
-    /// Returns the value of `flag` if it is typed; the values are joined to a list if it is typed several times.
-    pub(super) fn value(&self, flag: &str) -> Option<String> {
-        let mut values = Vec::new();
-        let mut arguments = self.arguments.iter().map(|one| one.to_str());
-        while let Some(argument) = arguments.next() {
-            let Some(argument) = argument.filter(|one| is_named(one, flag)) else {
-                continue;
-            };
-            let value = argument.split_once('=').map(|(_, value)| value);
-            values.extend(value.or_else(|| arguments.next().flatten()));
-        }
-        (!values.is_empty()).then(|| values.join(","))
-    }
-
-    /// Replaces the section's values by typed ones, for options from which other values are computed.
-    pub(super) fn count_in(&self, section: &mut Section) {
-        for key in RECKONED {
-            if let Some(value) = self.value(&format!("--{key}")) {
-                let others: &[&str] = if key == "bs" {
-                    &["bssplit", "bsrange", "blocksize_range"]
-                } else {
-                    &[]
-                };
-                section
-                    .options
-                    .retain(|given| !others.contains(&given.key.as_str()));
-                section.options.push(Given {
-                    line: section.line,
-                    key: key.into(),
-                    value: Some(value),
-                });
-            }
+/// Returns the flags among the arguments `typed` after `joulio bench`, without the file and its sections.
+pub(super) fn beside(typed: &[OsString], file: &Path) -> TypedFlags {
+    let mut arguments = Vec::new();
+    let mut typed = typed.iter();
+    while let Some(argument) = typed.next() {
+        if argument == "--section" {
+            typed.next();
+        } else if value_follows(argument) {
+            // A flag's value may equal the file's name.
+            arguments.push(argument.clone());
+            arguments.extend(typed.next().cloned());
+        } else if argument != file.as_os_str()
+            && !argument.as_encoded_bytes().starts_with(b"--section=")
+        {
+            arguments.push(argument.clone());
         }
     }
+    TypedFlags::new(arguments)
+}
 
-    /// Parses the bench of `flags`, without those that are also typed; the error has the line of the first wrong flag.
-    pub(super) fn parse(&self, flags: Vec<Flag>) -> Result<BenchArgs, Refusal> {
-        let flags: Vec<Flag> = flags
-            .into_iter()
-            .filter(|flag| !self.has(&flag.argument))
-            .collect();
-        let parse = |flags: &[Flag]| {
-            let first = [OsString::from("bench")].into_iter();
-            let of_file = flags.iter().map(|flag| OsString::from(&flag.argument));
-            let all = first.chain(of_file).chain(self.arguments.iter().cloned());
-            let matches = command().try_get_matches_from(all)?;
-            Bench::from_arg_matches(&matches).map(|bench| bench.args)
-        };
-        parse(&flags).map_err(|error| {
-            // Searches for the first flag that makes it fail; the typed flags were parsed without them before.
-            let wrong = (1..=flags.len()).find(|count| parse(&flags[..*count]).is_err());
-            let wrong = wrong.and_then(|count| flags.get(count - 1));
-            let why = usage_line(&error);
-            match wrong {
-                Some(flag) => (flag.line, format!("{}: {why}", flag.option)),
-                None => (1, why),
-            }
-        })
-    }
+/// Parses the bench of a section's `flags`, without those that are also `typed`; the error has the line of the first
+/// wrong flag.
+pub(super) fn parse(typed: &TypedFlags, flags: &[Flag]) -> Result<BenchArgs, Refusal> {
+    let flags = flags.iter().filter(|flag| !typed.has(&flag.argument));
+    let flags: Vec<&Flag> = flags.collect();
+    let parse = |flags: &[&Flag]| {
+        let first = [OsString::from("bench")].into_iter();
+        let of_file = flags.iter().map(|flag| OsString::from(&flag.argument));
+        let all = first
+            .chain(of_file)
+            .chain(typed.arguments().iter().cloned());
+        let matches = command().try_get_matches_from(all)?;
+        Bench::from_arg_matches(&matches).map(|bench| bench.args)
+    };
+    parse(&flags).map_err(|error| {
+        // Searches for the first flag that makes it fail; the typed flags were parsed without them before.
+        let wrong = (1..=flags.len()).find(|count| parse(&flags[..*count]).is_err());
+        let wrong = wrong.and_then(|count| flags.get(count - 1));
+        let why = usage_line(&error);
+        match wrong {
+            Some(flag) => (flag.line, format!("{}: {why}", flag.option)),
+            None => (1, why),
+        }
+    })
 }
 
 /// Returns `joulio bench` with both spellings of its flags.
@@ -158,20 +111,6 @@ pub(super) fn is_flag(key: &str) -> bool {
     FLAGS.contains(key)
 }
 
-/// Returns true if `argument` is the flag `flag` under one of its names.
-fn is_named(argument: &str, flag: &str) -> bool {
-    let name = |argument: &str| {
-        let name = argument.split('=').next().unwrap_or(argument);
-        name.replace("readwrite", "rw")
-            .replace("blocksize", "bs")
-            .replace("bssplit", "bs")
-            .replace("bsrange", "bs")
-            .replace("randseed", "seed")
-            .replace('-', "_")
-    };
-    argument.starts_with("--") && name(argument) == name(flag)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,8 +119,8 @@ mod tests {
     fn a_value_that_is_the_file_s_name_stays_with_its_flag() {
         let rest = |line: &str, file: &str| {
             let typed: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-            Typed::new(&typed, Path::new(file))
-                .arguments
+            beside(&typed, Path::new(file))
+                .arguments()
                 .join(" ".as_ref())
         };
         assert_eq!(rest("read --rw read", "read"), "--rw read");
@@ -192,5 +131,33 @@ mod tests {
         let both = "--number-ios 9 --number_ios 9 9";
         assert_eq!(rest(both, "9"), "--number-ios 9 --number_ios 9");
         assert_eq!(rest("-- read", "read"), "--");
+    }
+
+    #[test]
+    fn a_typed_flag_comes_before_the_file_s() {
+        let typed = [
+            "job.fio",
+            "--iodepth=9",
+            "--section",
+            "a",
+            "--randseed",
+            "3",
+        ];
+        let typed = beside(&typed.map(OsString::from), Path::new("job.fio"));
+        assert!(typed.has("--iodepth=4") && typed.has("--seed=1") && !typed.has("--bs=4k"));
+        assert!(!typed.has("--section=a"));
+        let flag = |line, argument: &str| Flag {
+            line,
+            option: argument.trim_start_matches('-').into(),
+            argument: argument.into(),
+        };
+        let flags = [flag(2, "--iodepth=x"), flag(3, "--bs=nothing")];
+        let Err((line, why)) = parse(&typed, &flags) else {
+            panic!("it parses");
+        };
+        assert!(
+            line == 3 && why.contains("bs=nothing") && why.contains("is not a size"),
+            "{why}"
+        );
     }
 }

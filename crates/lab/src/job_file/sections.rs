@@ -1,14 +1,14 @@
 //! Sections of a job file, as they are written.
 
-use super::refusal::Refusal;
+use super::error::JobFileError;
 use joulio_workload::parse_size;
 
 /// Suffixes of powers of 1000 in fio, in which `k` to `t` are powers of 1024.
 const OF_1000: [&str; 4] = ["kib", "mib", "gib", "tib"];
 
-/// A section of a job file.
+/// Section of a job file or of a command line, with its options as they are written.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Section {
+pub struct Section {
     pub(super) name: String,
     pub(super) line: usize,
     /// Options, after those of the `[global]` sections before it.
@@ -59,6 +59,11 @@ impl SectionReader {
 }
 
 impl Section {
+    /// Returns the section's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Returns the option `key`, the last one if it is given several times.
     pub(super) fn find(&self, key: &str) -> Option<&Given> {
         self.options.iter().rev().find(|given| given.key == key)
@@ -99,7 +104,7 @@ pub(super) fn variable(value: &str) -> Option<(&str, &str, &str)> {
 
 /// Parses the sections of `text`, each with the options of the `[global]` ones before it; the error has a line and its
 /// problem.
-pub(super) fn sections(text: &str) -> Result<Vec<Section>, Refusal> {
+pub(super) fn sections(text: &str) -> Result<Vec<Section>, JobFileError> {
     let mut reader = SectionReader::default();
     let mut begun = false;
     for (number, line) in (1..).zip(text.lines()) {
@@ -111,19 +116,24 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, Refusal> {
         if let Some(name) = line.strip_prefix('[') {
             let name = name.strip_suffix(']').map(str::trim);
             let name = name.filter(|name| !name.is_empty());
-            let name = name.ok_or((number, format!("'{line}' is not a section: write [name]")))?;
+            let name = name.ok_or_else(|| JobFileError::Heading {
+                line: number,
+                text: line.to_owned(),
+            })?;
             reader.begin(number, name);
             begun = true;
         } else if begun {
             reader.add(Given::read(number, line));
         } else {
-            let why = format!("'{line}' is in no section: write [global] or [name] above it");
-            return Err((number, why));
+            return Err(JobFileError::Outside {
+                line: number,
+                text: line.to_owned(),
+            });
         }
     }
     let sections = reader.sections();
     match sections.is_empty() {
-        true => Err((1, "no section: [global] alone is no job".into())),
+        true => Err(JobFileError::NoSection),
         false => Ok(sections),
     }
 }
@@ -160,19 +170,19 @@ impl Given {
     }
 
     /// Parses the option's value in bytes.
-    pub(super) fn bytes(&self) -> Result<u64, Refusal> {
+    pub(super) fn bytes(&self) -> Result<u64, JobFileError> {
         let bytes = parse_size(self.value.as_deref().unwrap_or(""));
         bytes.map_err(|why| self.refused(&why))
     }
 
     /// Parses the option's value as a number.
-    pub(super) fn count(&self) -> Result<u64, Refusal> {
+    pub(super) fn count(&self) -> Result<u64, JobFileError> {
         let count = count(self.value.as_deref().unwrap_or(""));
         count.map_err(|why| self.refused(&why))
     }
 
     /// Checks that no number in the option's value has a suffix such as KiB, which is 1000 in fio and 1024 elsewhere.
-    pub(super) fn check_suffixes(&self) -> Result<(), Refusal> {
+    pub(super) fn check_suffixes(&self) -> Result<(), JobFileError> {
         let value = self.value.as_deref().unwrap_or_default();
         for number in value.split([',', ':', '/', '-']).map(str::trim) {
             let digits = number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -190,8 +200,12 @@ impl Given {
         Ok(())
     }
 
-    pub(super) fn refused(&self, why: &str) -> Refusal {
-        (self.line, format!("{}: {why}", self.text()))
+    pub(super) fn refused(&self, why: &str) -> JobFileError {
+        JobFileError::Option {
+            line: self.line,
+            option: self.text(),
+            problem: why.to_owned(),
+        }
     }
 }
 

@@ -1,11 +1,14 @@
 //! Groups of sections: the sections of a group begin together, and the next group begins when all of them have ended.
 
-use super::refusal::Refusal;
+use super::error::JobFileError;
 use super::sections::{Given, Section};
 
 /// Divides `sections` into groups as fio runs them. `all` are the names of the file's sections, including those that
 /// were not chosen.
-pub(super) fn groups(sections: Vec<Section>, all: &[String]) -> Result<Vec<Vec<Section>>, Refusal> {
+pub(super) fn groups(
+    sections: Vec<Section>,
+    all: &[String],
+) -> Result<Vec<Vec<Section>>, JobFileError> {
     let mut groups: Vec<Vec<Section>> = Vec::new();
     // Name of the section whose wait_for began the last group.
     let mut waiting: Option<String> = None;
@@ -14,11 +17,13 @@ pub(super) fn groups(sections: Vec<Section>, all: &[String]) -> Result<Vec<Vec<S
         match groups.last_mut() {
             Some(group) if !section.is_after_all() && !waits => {
                 if let Some(before) = &waiting {
-                    let why = format!(
-                        "[{}] begins before [{before}] in fio: write it above that, or stonewall into it",
-                        section.name
-                    );
-                    return Err((section.line, why));
+                    return Err(JobFileError::Section {
+                        line: section.line,
+                        problem: format!(
+                            "begins before [{before}] in fio: write it above that, or stonewall into it"
+                        ),
+                        name: section.name,
+                    });
                 }
                 group.push(section);
             }
@@ -33,7 +38,11 @@ pub(super) fn groups(sections: Vec<Section>, all: &[String]) -> Result<Vec<Vec<S
 }
 
 /// Returns true if `section` should begin after all of `group`, the last one so far, has ended.
-fn waits(section: &Section, group: Option<&Vec<Section>>, all: &[String]) -> Result<bool, Refusal> {
+fn waits(
+    section: &Section,
+    group: Option<&Vec<Section>>,
+    all: &[String],
+) -> Result<bool, JobFileError> {
     let Some(given) = section.find("wait_for") else {
         return Ok(false);
     };

@@ -1,16 +1,24 @@
 //! Tests of job files, from text to flags.
 
-use super::flag::Flag;
 use super::listed::WORDS;
 use super::words::{Word, word};
 use super::*;
+use std::ffi::OsString;
+
+/// Line of a job file, and the problem with it.
+type Refusal = (usize, String);
 
 /// Name and flags of a section.
 type Flags = (String, Vec<String>);
 
+fn refusal(error: JobFileError) -> Refusal {
+    (error.line(), error.to_string())
+}
+
 fn flags_of(text: &str) -> Result<Vec<Flags>, Refusal> {
     let all = grouped(text)?.into_iter().flatten().map(|section| {
-        let flags = flags(&section, &untyped())?
+        let flags = flags(&section, &untyped())
+            .map_err(refusal)?
             .into_iter()
             .map(|flag| flag.argument);
         Ok((section.name.clone(), flags.collect()))
@@ -18,18 +26,14 @@ fn flags_of(text: &str) -> Result<Vec<Flags>, Refusal> {
     all.collect()
 }
 
-fn untyped() -> Typed {
-    Typed::new(&[], Path::new("job.fio"))
+fn untyped() -> TypedFlags {
+    TypedFlags::default()
 }
 
 /// Returns the sections of `text` in groups.
 fn grouped(text: &str) -> Result<Vec<Vec<Section>>, Refusal> {
-    let sections = sections(text)?;
-    let names: Vec<_> = sections
-        .iter()
-        .map(|section| section.name.clone())
-        .collect();
-    groups(sections, &names)
+    let sections = JobSections::parse(text).map_err(refusal)?;
+    sections.groups().map_err(refusal)
 }
 
 /// Returns the names of the sections of `text` in groups: `a b, c`.
@@ -101,9 +105,7 @@ fn values_come_from_the_environment_too() {
     assert_eq!(flags.collect::<Vec<_>>(), ["--bs=8k", "--device=/x/y"]);
     let mut section = sections("[a]\nbs=4k\nrw=${RW}\n").unwrap().remove(0);
     section.expand(known);
-    let Err((line, why)) = self::flags(&section, &untyped()) else {
-        panic!("it is a value");
-    };
+    let (line, why) = refusal(self::flags(&section, &untyped()).unwrap_err());
     assert!(line == 3 && why.contains("RW is not set"), "{why}");
 }
 
@@ -162,8 +164,8 @@ fn a_seed_is_the_systems_where_nothing_is_to_repeat() {
 fn readonly_and_allow_write_contradict_each_other() {
     let section = sections("[a]\nrw=write\nreadonly=1\n").unwrap().remove(0);
     assert!(flags(&section, &untyped()).is_ok());
-    let typed = Typed::of(vec!["--allow-write".into()]);
-    let (line, why) = flags(&section, &typed).err().unwrap();
+    let typed = TypedFlags::new(vec!["--allow-write".into()]);
+    let (line, why) = refusal(flags(&section, &typed).unwrap_err());
     assert!(line == 3 && why.contains("--allow-write"), "{why}");
 }
 
@@ -178,8 +180,7 @@ fn commands_go_to_the_namespace_whose_other_file_is_named() {
 
 #[test]
 fn what_is_typed_is_reckoned_with() {
-    let typed: Vec<OsString> = ["--size", "1m", "--bs=8k"].map(OsString::from).into();
-    let typed = Typed::new(&typed, Path::new("job.fio"));
+    let typed = TypedFlags::new(["--size", "1m", "--bs=8k"].map(OsString::from).into());
     let mut section = sections("[a]\nsize=10g\nblocksize=4k\n").unwrap().remove(0);
     typed.count_in(&mut section);
     let flags = flags(&section, &typed)
@@ -269,7 +270,7 @@ fn suffixes_are_powers_of_1024_as_in_fio() {
     let (_, why) = flags_of("[a]\nnumber_ios=many\n").unwrap_err();
     assert!(why.contains("(1k = 1024)"), "{why}");
     // A typed flag is joulio's own.
-    let typed = Typed::of(vec!["--size=2GiB".into()]);
+    let typed = TypedFlags::new(vec!["--size=2GiB".into()]);
     let mut section = sections("[a]\nsize=1GiB\nbs=1m\n").unwrap().remove(0);
     typed.count_in(&mut section);
     let work = self::flags(&section, &typed).unwrap().pop().unwrap();
@@ -296,7 +297,7 @@ fn a_rate_of_each_direction_is_refused() {
         }
         let with = |typed: &str| {
             let section = sections(&format!("[a]\nrw=randrw\n{rate}\n")).unwrap();
-            flags(&section[0], &Typed::of(vec![typed.into()]))
+            flags(&section[0], &TypedFlags::new(vec![typed.into()]))
         };
         assert!(with("--rate_iops=200").is_ok() && with("--rw=read").is_ok());
         assert!(with("--rw=read,rw").is_err());
@@ -387,11 +388,10 @@ fn other_names_of_cpus_nodes_and_sizes_are_flags_too() {
 #[test]
 fn several_sizes_that_are_typed_have_no_one_number_of_ios() {
     let refused = |typed: &str, text: &str| {
-        let typed: Vec<OsString> = typed.split(' ').map(OsString::from).collect();
-        let typed = Typed::new(&typed, Path::new("job.fio"));
+        let typed = TypedFlags::new(typed.split(' ').map(OsString::from).collect());
         let mut section = sections(text).unwrap().remove(0);
         typed.count_in(&mut section);
-        flags(&section, &typed).err().expect("it is refused")
+        refusal(flags(&section, &typed).unwrap_err())
     };
     for bs in ["--bs 4k,8k", "--bs=4k:8k", "--bs 4k --bs 8k"] {
         let (line, why) = refused(bs, "[a]\nfilename=x\nsize=1m\n");
@@ -415,44 +415,12 @@ fn every_option_of_the_list_is_known() {
 }
 
 #[test]
-fn a_typed_flag_comes_before_the_file_s() {
-    let typed = [
-        "bench",
-        "job.fio",
-        "--iodepth=9",
-        "--section",
-        "a",
-        "--randseed",
-        "3",
-    ];
-    let typed: Vec<OsString> = typed[1..].iter().map(OsString::from).collect();
-    let typed = Typed::new(&typed, Path::new("job.fio"));
-    assert!(typed.has("--iodepth=4") && typed.has("--seed=1") && !typed.has("--bs=4k"));
-    assert!(!typed.has("--section=a"));
-    let flag = |line, argument: &str| Flag {
-        line,
-        option: argument.trim_start_matches('-').into(),
-        argument: argument.into(),
-    };
-    let Err((line, why)) = typed.parse(vec![flag(2, "--iodepth=x"), flag(3, "--bs=nothing")])
-    else {
-        panic!("it parses");
-    };
-    assert!(
-        line == 3 && why.contains("bs=nothing") && why.contains("is not a size"),
-        "{why}"
-    );
-}
-
-#[test]
 fn what_fio_has_by_default_is_so_here() {
-    let typed = Typed::new(&[], Path::new("job.fio"));
     let of = |text: &str| {
         let section = sections(text).unwrap().remove(0);
-        defaults(&section, &typed).map(|flags| {
-            let arguments = flags.into_iter().map(|flag| flag.argument);
-            arguments.collect::<Vec<_>>().join(" ")
-        })
+        let flags = defaults(&section, &untyped()).map_err(refusal)?.into_iter();
+        let arguments: Vec<_> = flags.map(|flag| flag.argument).collect();
+        Ok::<_, Refusal>(arguments.join(" "))
     };
     assert_eq!(
         of("[a]\nfilename=/dev/nvme0n1\nsize=1m\n").unwrap(),

@@ -1,7 +1,7 @@
 //! Areas given as percentages of a section's file.
 
+use super::error::JobFileError;
 use super::flags::file_length;
-use super::refusal::Refusal;
 use super::sections::{Given, Section};
 
 /// Alignment in bytes of areas given as percentages, as in fio.
@@ -9,7 +9,7 @@ const PAGE: u64 = 4096;
 
 /// Converts percentages of the file in `section` to bytes: `offset`, and `size`, which is cut off at the end of the
 /// file.
-pub(super) fn in_bytes(section: &mut Section) -> Result<(), Refusal> {
+pub(super) fn in_bytes(section: &mut Section) -> Result<(), JobFileError> {
     let options: Vec<&Given> = section.options.iter().collect();
     let length = file_length(&options);
     resolve(section, "offset", length, length)?;
@@ -24,7 +24,7 @@ fn resolve(
     key: &str,
     length: Option<u64>,
     most: Option<u64>,
-) -> Result<(), Refusal> {
+) -> Result<(), JobFileError> {
     let options = section.options.iter_mut().filter(|one| one.key == key);
     for given in options {
         let value = given.value.as_deref().unwrap_or_default();
@@ -61,7 +61,7 @@ mod tests {
             let bytes = |section: &Section, key: &str| section.find(key).map(|one| one.bytes());
             in_bytes(&mut section)?;
             let [offset, size] = ["offset", "size"].map(|key| bytes(&section, key));
-            Ok::<_, Refusal>((offset.transpose()?, size.transpose()?))
+            Ok::<_, JobFileError>((offset.transpose()?, size.transpose()?))
         };
         let pages = |count: u64| Some(count * 4096);
         assert_eq!(resolved("size=50%").unwrap(), (None, pages(5)));
@@ -70,11 +70,13 @@ mod tests {
         assert_eq!(late, (pages(3), pages(7)));
         assert_eq!(resolved("size=8k").unwrap(), (None, pages(2)));
         for wrong in ["size=101%", "size=x%", "offset=-1%"] {
-            let (line, why) = resolved(wrong).unwrap_err();
-            assert!(line == 3 && why.contains("0 to 100"), "{why}");
+            let error = resolved(wrong).unwrap_err();
+            let why = error.to_string();
+            assert!(error.line() == 3 && why.contains("0 to 100"), "{why}");
         }
         let mut unknown = sections("[a]\nfilename=a:b\nsize=50%\n").unwrap().remove(0);
-        let (line, why) = in_bytes(&mut unknown).unwrap_err();
-        assert!(line == 3 && why.contains("one file"), "{why}");
+        let error = in_bytes(&mut unknown).unwrap_err();
+        let why = error.to_string();
+        assert!(error.line() == 3 && why.contains("one file"), "{why}");
     }
 }

@@ -1,10 +1,10 @@
 //! Translation of a section's options to joulio's flags.
 
 use super::checks::check;
+use super::error::JobFileError;
 use super::flag::Flag;
-use super::refusal::Refusal;
 use super::sections::{Given, Section, count, find, variable};
-use super::typed::Typed;
+use super::typed_flags::TypedFlags;
 use super::words::{OWN_KINDS, Word, is_switch, names, word};
 use joulio_workload::parse_size;
 use std::fs::File;
@@ -45,7 +45,7 @@ impl Given {
 }
 
 /// Returns the flags of `section`; if an option is given several times, the last one counts.
-pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refusal> {
+pub(super) fn flags(section: &Section, typed: &TypedFlags) -> Result<Vec<Flag>, JobFileError> {
     let last = |given: &&Given| {
         let same = section.find(&given.key);
         same.is_some_and(|same| std::ptr::eq(same, *given))
@@ -96,13 +96,10 @@ pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refus
             Some(Word::Refused(why)) => return Err(given.refused(why)),
             Some(Word::OfSection) => {}
             None => {
-                return Err((
-                    given.line,
-                    format!(
-                        "{}: not an option here; docs/fio.md has those that are",
-                        given.key
-                    ),
-                ));
+                return Err(JobFileError::Unknown {
+                    line: given.line,
+                    key: given.key.clone(),
+                });
             }
         }
     }
@@ -124,7 +121,7 @@ pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refus
 }
 
 /// Returns the value of `given`, which is the same for reads, writes and trims.
-fn only_value(given: &Given) -> Result<&str, Refusal> {
+fn only_value(given: &Given) -> Result<&str, JobFileError> {
     let value = given.value.as_deref();
     let value = value.ok_or_else(|| given.refused("write a value after it"))?;
     let one = of_all_directions(value);
@@ -160,11 +157,10 @@ fn replaced_by(key: &str) -> Option<&'static str> {
 
 /// Removes those of `flags` that a later one replaces, such as the same option under another name.
 fn last_of_each(flags: Vec<Flag>) -> Vec<Flag> {
-    let name = |flag: &Flag| flag.argument.split('=').next().map(str::to_owned);
     let mut kept: Vec<Flag> = Vec::new();
     for flag in flags {
-        if name(&flag).as_deref() != Some("--device") {
-            kept.retain(|other| name(other) != name(&flag));
+        if flag.name() != "--device" {
+            kept.retain(|other| other.name() != flag.name());
         }
         kept.push(flag);
     }
@@ -173,9 +169,15 @@ fn last_of_each(flags: Vec<Flag>) -> Vec<Flag> {
 
 /// Returns fio's defaults where they differ from ours, as flags at the line of the section; or an error if the section
 /// lacks something that has no default here.
-pub(super) fn defaults(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refusal> {
+pub(super) fn defaults(section: &Section, typed: &TypedFlags) -> Result<Vec<Flag>, JobFileError> {
     let has = |keys: &[&str]| keys.iter().any(|key| section.find(key).is_some());
-    let refused = |why: &str| Err((section.line, format!("[{}] {why}", section.name)));
+    let refused = |problem: &str| {
+        Err(JobFileError::Section {
+            line: section.line,
+            name: section.name.clone(),
+            problem: problem.to_owned(),
+        })
+    };
     let mut arguments = Vec::new();
     if !has(&["filename"]) && !typed.has("--device") {
         let files = own_files(section);
@@ -239,7 +241,7 @@ fn own_files(section: &Section) -> Vec<String> {
 
 /// Returns the area for `filesize` if `size` is larger or missing: a file keeps its length here, and the area is the
 /// part that is used.
-fn file_size(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
+fn file_size(options: &[&Given]) -> Result<Option<Flag>, JobFileError> {
     let Some(given) = find(options, "filesize") else {
         return Ok(None);
     };
@@ -251,7 +253,7 @@ fn file_size(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
 
 /// Returns the amount of work of a section as fio computes it: `io_size` or `size` bytes, multiplied by `loops`, unless
 /// it is `time_based` or has `number_ios`.
-fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
+fn work(options: &[&Given]) -> Result<Option<Flag>, JobFileError> {
     if find(options, "time_based").is_some_and(Given::is_on) {
         return Ok(None);
     }
@@ -266,7 +268,7 @@ fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
         .iter()
         .filter_map(|key| find(options, key));
     let sizes = sizes.map(|given| Ok((given.bytes()?, given)));
-    let sizes: Vec<_> = sizes.collect::<Result<_, Refusal>>()?;
+    let sizes: Vec<_> = sizes.collect::<Result<_, JobFileError>>()?;
     let shortest = sizes.into_iter().min_by_key(|(bytes, _)| *bytes);
     let requested = match find(options, "io_size") {
         Some(given) => Some((given.bytes()?, given)),
@@ -307,7 +309,7 @@ pub(super) fn file_length(options: &[&Given]) -> Option<u64> {
 
 /// Returns the number of I/Os of a section without an amount of work that names one existing file: the blocks of the
 /// file, multiplied by `loops`.
-fn whole_file(section: &Section) -> Result<Option<u64>, Refusal> {
+fn whole_file(section: &Section) -> Result<Option<u64>, JobFileError> {
     let options: Vec<&Given> = section.options.iter().collect();
     let Some(bytes) = file_length(&options) else {
         return Ok(None);
@@ -320,7 +322,7 @@ fn whole_file(section: &Section) -> Result<Option<u64>, Refusal> {
 }
 
 /// Converts `rate`, which fio gives in bytes, to I/Os per second.
-fn rate(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
+fn rate(options: &[&Given]) -> Result<Option<Flag>, JobFileError> {
     let Some(given) = find(options, "rate") else {
         return Ok(None);
     };
@@ -345,7 +347,7 @@ fn rate(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
 }
 
 /// Returns the bytes of an I/O; `None` if sizes are random.
-fn block_size(options: &[&Given]) -> Result<Option<u64>, Refusal> {
+fn block_size(options: &[&Given]) -> Result<Option<u64>, JobFileError> {
     if find(options, "bssplit").is_some() {
         return Ok(None);
     }

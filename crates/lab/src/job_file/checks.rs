@@ -1,13 +1,13 @@
 //! Options without an equivalent flag: they are accepted if what they request is the case here, and refused otherwise.
 
-use super::refusal::Refusal;
+use super::error::JobFileError;
 use super::sections::{Given, find};
-use super::typed::Typed;
+use super::typed_flags::TypedFlags;
 use joulio_units::Direction;
 use joulio_workload::{ReadWrite, parse_count};
 
 /// Checks the options of a section that have no equivalent flag.
-pub(super) fn check(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
+pub(super) fn check(options: &[&Given], typed: &TypedFlags) -> Result<(), JobFileError> {
     if let Some(given) = find(options, "readonly").filter(|_| typed.has("--allow-write")) {
         return Err(given.refused("--allow-write is given too: leave one of them out"));
     }
@@ -17,7 +17,7 @@ pub(super) fn check(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
 }
 
 /// Returns an error if a mixed workload has a rate: that of fio is for each direction, and `--rate_iops` for all.
-fn check_rate(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
+fn check_rate(options: &[&Given], typed: &TypedFlags) -> Result<(), JobFileError> {
     let rate = ["rate", "rate_iops"]
         .iter()
         .find_map(|key| find(options, key));
@@ -43,7 +43,7 @@ fn check_rate(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
 }
 
 /// Returns an error if several jobs should share all CPUs.
-fn check_policy(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
+fn check_policy(options: &[&Given], typed: &TypedFlags) -> Result<(), JobFileError> {
     let Some(given) = find(options, "cpus_allowed_policy") else {
         return Ok(());
     };
@@ -59,7 +59,7 @@ fn check_policy(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
 }
 
 /// Returns an error if completions should be left in the queue, because all available ones are always reaped.
-fn check_batch(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
+fn check_batch(options: &[&Given], typed: &TypedFlags) -> Result<(), JobFileError> {
     let Some(given) = find(options, "iodepth_batch_complete_max") else {
         return Ok(());
     };
@@ -74,7 +74,7 @@ fn check_batch(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
 }
 
 /// Returns the value of the option `key`, which is also a flag's name: the typed one, or otherwise the section's.
-fn value(key: &str, options: &[&Given], typed: &Typed) -> Option<String> {
+fn value(key: &str, options: &[&Given], typed: &TypedFlags) -> Option<String> {
     let given = || find(options, key)?.value.clone();
     typed.value(&format!("--{key}")).or_else(given)
 }

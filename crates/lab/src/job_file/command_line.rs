@@ -1,9 +1,10 @@
 //! fio's options on the command line: those of sections after `--name`, or together with the flags of a single bench.
 
+use super::JobSections;
+use super::error::JobFileError;
 use super::flags::flags;
-use super::refusal::Refusal;
 use super::sections::{Given, Section, SectionReader};
-use super::typed::{Typed, is_flag};
+use super::typed_flags::TypedFlags;
 use super::words::{Word, is_switch, word};
 use std::ffi::OsString;
 
@@ -11,8 +12,8 @@ use std::ffi::OsString;
 #[derive(Debug, Default, PartialEq)]
 pub struct CommandLine {
     /// Sections, each begun by a `--name`; empty: there is no `--name`.
-    pub(super) sections: Vec<Section>,
-    /// Flags of joulio.
+    pub sections: JobSections,
+    /// Flags of joulio, including those that fio's options were translated to.
     pub typed: Vec<OsString>,
 }
 
@@ -22,13 +23,19 @@ impl CommandLine {
         !self.sections.is_empty()
     }
 
-    /// Parses the `arguments` after `joulio bench`.
+    /// Parses the `arguments` after `joulio bench`; `is_flag` returns true for names of its flags, which have
+    /// underscores.
     ///
     /// # Errors
-    /// Text of the problem, if an option of fio has a value that is not supported.
-    pub fn read(arguments: &[OsString]) -> Result<CommandLine, String> {
+    /// An option of fio has a value that is not supported.
+    pub fn read(
+        arguments: &[OsString],
+        is_flag: impl Fn(&str) -> bool,
+    ) -> Result<CommandLine, JobFileError> {
         let text = |argument: &OsString| argument.to_str().map(str::to_owned);
-        let arguments: Vec<OsString> = arguments.iter().map(with_two_hyphens).collect();
+        let arguments = arguments.iter();
+        let arguments = arguments.map(|argument| with_two_hyphens(argument, &is_flag));
+        let arguments: Vec<OsString> = arguments.collect();
         let sectioned = arguments
             .iter()
             .filter_map(text)
@@ -38,7 +45,7 @@ impl CommandLine {
         let mut arguments = arguments.iter().peekable();
         while let Some(argument) = arguments.next() {
             let given = argument.to_str().and_then(given);
-            let given = given.filter(|given| is_fios(given, sectioned));
+            let given = given.filter(|given| is_fios(given, sectioned, &is_flag));
             let Some(mut given) = given else {
                 typed.push(argument.clone());
                 continue;
@@ -49,16 +56,18 @@ impl CommandLine {
             }
             found.push(given);
         }
-        let read = match sectioned {
-            true => parted(found).map(|sections| CommandLine { sections, typed }),
+        match sectioned {
+            true => Ok(CommandLine {
+                sections: JobSections::of(parted(found)?),
+                typed,
+            }),
             false => translated(found, typed),
-        };
-        read.map_err(|(_, why)| format!("--{why}"))
+        }
     }
 }
 
 /// Returns `argument` with two hyphens if it is a flag with one: fio accepts `-rw=read` for `--rw=read`.
-fn with_two_hyphens(argument: &OsString) -> OsString {
+fn with_two_hyphens(argument: &OsString, is_flag: &impl Fn(&str) -> bool) -> OsString {
     let option = argument.to_str().and_then(|text| text.strip_prefix('-'));
     let option = option.filter(|option| !option.starts_with('-'));
     let known = option.filter(|option| {
@@ -78,7 +87,7 @@ fn given(argument: &str) -> Option<Given> {
 
 /// Returns true if `given` has to be read as an option of fio: in sections every option that fio has, otherwise those
 /// that are not flags of joulio.
-fn is_fios(given: &Given, sectioned: bool) -> bool {
+fn is_fios(given: &Given, sectioned: bool, is_flag: &impl Fn(&str) -> bool) -> bool {
     word(&given.key).is_some() && (sectioned || !is_flag(&given.key))
 }
 
@@ -99,7 +108,7 @@ fn takes_value(key: &str) -> bool {
 
 /// Splits `found` into sections. Each `--name` begins one, which also has the options before the first `--name` or
 /// after `--name=global`.
-fn parted(found: Vec<Given>) -> Result<Vec<Section>, Refusal> {
+fn parted(found: Vec<Given>) -> Result<Vec<Section>, JobFileError> {
     let mut reader = SectionReader::default();
     for given in found {
         if given.key != "name" {
@@ -112,17 +121,14 @@ fn parted(found: Vec<Given>) -> Result<Vec<Section>, Refusal> {
     }
     let sections = reader.sections();
     match sections.is_empty() {
-        true => Err((
-            0,
-            "name=global alone is no job: begin one by --name NAME".into(),
-        )),
+        true => Err(JobFileError::NoName),
         false => Ok(sections),
     }
 }
 
 /// Translates the options `found` to flags, after the typed ones.
-fn translated(found: Vec<Given>, mut typed: Vec<OsString>) -> Result<CommandLine, Refusal> {
-    let own = Typed::of(typed.clone());
+fn translated(found: Vec<Given>, mut typed: Vec<OsString>) -> Result<CommandLine, JobFileError> {
+    let own = TypedFlags::new(typed.clone());
     let mut section = Section {
         name: String::new(),
         line: 0,
@@ -135,7 +141,10 @@ fn translated(found: Vec<Given>, mut typed: Vec<OsString>) -> Result<CommandLine
     {
         own.count_in(&mut section);
     }
-    if let Some(loops) = section.find("loops").filter(|loops| loops.count() != Ok(1)) {
+    if let Some(loops) = section
+        .find("loops")
+        .filter(|loops| !matches!(loops.count(), Ok(1)))
+    {
         let sized = ["io_size", "size", "filesize"];
         if own.has("--number_ios") || !sized.iter().any(|key| section.find(key).is_some()) {
             return Err(loops.refused("loops are of io_size or size: write one, and no number_ios"));
@@ -145,7 +154,7 @@ fn translated(found: Vec<Given>, mut typed: Vec<OsString>) -> Result<CommandLine
     let flags = flags.filter(|flag| !own.has(&flag.argument));
     typed.extend(flags.map(|flag| flag.argument.into()));
     Ok(CommandLine {
-        sections: Vec::new(),
+        sections: JobSections::default(),
         typed,
     })
 }
@@ -154,14 +163,27 @@ fn translated(found: Vec<Given>, mut typed: Vec<OsString>) -> Result<CommandLine
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<CommandLine, String> {
+    /// Some of the flags of `joulio bench`.
+    const FLAGS: [&str; 9] = [
+        "bs",
+        "device",
+        "direct",
+        "iodepth",
+        "meter",
+        "number_ios",
+        "runtime",
+        "rw",
+        "size",
+    ];
+
+    fn read(line: &str) -> Result<CommandLine, JobFileError> {
         let arguments: Vec<_> = line.split_whitespace().map(OsString::from).collect();
-        CommandLine::read(&arguments)
+        CommandLine::read(&arguments, |key| FLAGS.contains(&key))
     }
 
     /// Returns the names of the sections, each with its options.
     fn sections(line: &str) -> Vec<(String, String)> {
-        let sections = read(line).unwrap().sections.into_iter();
+        let sections = read(line).unwrap().sections.chosen.into_iter();
         let texts = |options: Vec<Given>| {
             let texts: Vec<_> = options.iter().map(Given::text).collect();
             texts.join(" ")
@@ -234,15 +256,15 @@ mod tests {
 
     #[test]
     fn values_that_are_not_here_are_refused() {
-        let refused = |line| read(line).unwrap_err();
-        assert!(refused("--buffered=1").starts_with("--buffered=1: every I/O is direct"));
+        let refused = |line| read(line).unwrap_err().to_string();
+        assert!(refused("--buffered=1").starts_with("buffered=1: every I/O is direct"));
         assert!(
             refused("--filename=x --ioengine=windowsaio")
-                .starts_with("--ioengine=windowsaio: engines")
+                .starts_with("ioengine=windowsaio: engines")
         );
         assert!(refused("--name=global --bs=4k").contains("--name NAME"));
         assert!(refused("--name").contains("write the name"));
-        let loops = "--loops=3: loops are of io_size or size";
+        let loops = "loops=3: loops are of io_size or size";
         assert!(refused("--loops 3").starts_with(loops));
         assert!(refused("--size 1m --loops=3 --number_ios 10").starts_with(loops));
     }

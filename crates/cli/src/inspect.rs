@@ -1,12 +1,13 @@
 //! `joulio id-ctrl`, `id-ns`, `smart-log`.
 
+use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
 use crate::signals::cancel;
-use crate::{Outcome, nvme_cli};
 use clap::Args;
 use joulio_lab::ControllerName;
 use joulio_lab::inspect::{controller_json, inspect, namespace_json, smart_json};
+use joulio_lab::nvme_cli;
 
 /// A controller to inspect.
 #[derive(Args)]

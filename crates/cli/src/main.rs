@@ -20,7 +20,6 @@ mod knobs;
 mod lab;
 mod limits;
 mod list;
-mod nvme_cli;
 mod output;
 mod power;
 mod power_log;

@@ -35,6 +35,7 @@ mod manifest_device;
 mod memory;
 mod meter_listing;
 pub mod meters;
+pub mod nvme_cli;
 mod open;
 pub mod output_file;
 mod pause;

@@ -1,9 +1,9 @@
 //! Output of `joulio power-states`.
 
-use crate::nvme_cli::power_state;
 use joulio_energy::Energy;
 use joulio_host::power_states::apst::ApstTransition;
 use joulio_host::power_states::coalescing::describe;
+use joulio_lab::nvme_cli::power_state;
 use joulio_lab::power_states::PowerReport;
 use joulio_nvme_spec::log::PowerMeasurementLog;
 use std::fmt::Write;

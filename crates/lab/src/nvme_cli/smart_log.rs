@@ -1,7 +1,7 @@
 //! `nvme smart-log`: the SMART / Health Information log page (Base figure 207).
 
 use super::scale;
-use joulio_lab::inspect::{SmartUnit, smart_fields};
+use crate::inspect::{SmartUnit, smart_fields};
 use joulio_nvme_spec::log::SmartHealth;
 
 /// Returns the text of `nvme smart-log` for the controller `device`, such as `nvme0`.
@@ -50,7 +50,7 @@ fn label(label: &str) -> String {
 mod tests {
     use super::super::testing::{parsed, structure};
     use super::*;
-    use joulio_lab::inspect::smart_json;
+    use crate::inspect::smart_json;
 
     const RAW: &[u8] = include_bytes!("../../tests/golden/smart-log.bin");
 

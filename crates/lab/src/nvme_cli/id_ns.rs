@@ -1,6 +1,6 @@
 //! `nvme id-ns`: the Identify Namespace data structure (NVM figure 97).
 
-use joulio_lab::inspect::{hex, lba_formats, namespace_fields};
+use crate::inspect::{hex, lba_formats, namespace_fields};
 use joulio_nvme_spec::identify::IdentifyNamespace;
 
 /// Returns the text of `nvme id-ns` for namespace `nsid`.
@@ -34,7 +34,7 @@ pub fn text(namespace: &IdentifyNamespace, nsid: u32) -> String {
 mod tests {
     use super::super::testing::{parsed, structure};
     use super::*;
-    use joulio_lab::inspect::namespace_json;
+    use crate::inspect::namespace_json;
 
     #[test]
     fn namespaces_of_512_and_4096_byte_blocks_read_as_in_nvme_cli() {

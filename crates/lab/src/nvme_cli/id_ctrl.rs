@@ -1,7 +1,7 @@
 //! `nvme id-ctrl`: the Identify Controller data structure (Base figure 275).
 
 use super::power_state;
-use joulio_lab::inspect::controller_fields;
+use crate::inspect::controller_fields;
 use joulio_nvme_spec::identify::IdentifyController;
 
 /// Returns the text of `nvme id-ctrl`.
@@ -20,7 +20,7 @@ pub fn text(controller: &IdentifyController) -> String {
 mod tests {
     use super::super::testing::{parsed, structure};
     use super::*;
-    use joulio_lab::inspect::controller_json;
+    use crate::inspect::controller_json;
 
     const RAW: &[u8] = include_bytes!("../../tests/golden/id-ctrl.bin");
 

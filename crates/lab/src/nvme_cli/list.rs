@@ -1,13 +1,14 @@
 //! `nvme list`: a line for each namespace.
 
 use super::scale;
-use crate::columns::columns;
-use crate::output::terminal_width;
-use joulio_lab::inspect::NamespaceInfo;
+use crate::inspect::NamespaceInfo;
 use serde_json::{Value, json};
 
+/// Number of columns.
 const COLUMNS: usize = 8;
-const TITLES: [&str; COLUMNS] = [
+
+/// Titles of the columns.
+pub const TITLES: [&str; COLUMNS] = [
     "Node",
     "Generic",
     "SN",
@@ -21,7 +22,7 @@ const TITLES: [&str; COLUMNS] = [
 /// Widths of nvme-cli's columns; a column is widened for a longer cell.
 const WIDTHS: [usize; COLUMNS] = [21, 21, 20, 40, 9, 26, 16, 8];
 
-/// Returns the table of `nvme list`.
+/// Returns the table of `nvme list`, whose lines are all of one length.
 pub fn table(rows: &[NamespaceInfo]) -> String {
     let rows: Vec<_> = rows.iter().map(cells).collect();
     let mut widths = WIDTHS;
@@ -29,16 +30,6 @@ pub fn table(rows: &[NamespaceInfo]) -> String {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
-    }
-    let all = widths.iter().sum::<usize>() + COLUMNS - 1;
-    if terminal_width().is_some_and(|width| width < all) {
-        // On a narrow terminal, where nvme-cli's lines would break in the middle, the columns are reordered.
-        let titles = [0, 3, 4, 5, 6, 7, 2, 1];
-        // Blanks that align sizes are removed too.
-        let plain = |cell: &str| cell.split_whitespace().collect::<Vec<_>>().join(" ");
-        let pick = |cells: &[String; COLUMNS]| titles.map(|title| plain(&cells[title]));
-        let header = titles.map(|title| TITLES[title]);
-        return columns(header, rows.iter().map(pick), 2);
     }
     let mut out = line(&TITLES.map(str::to_owned), widths);
     out += &line(&widths.map(|width| "-".repeat(width)), widths);
@@ -57,7 +48,8 @@ fn line(cells: &[String; COLUMNS], widths: [usize; COLUMNS]) -> String {
     padded.join(" ") + "\n"
 }
 
-fn cells(row: &NamespaceInfo) -> [String; COLUMNS] {
+/// Returns the cells of a namespace, in the order of [`TITLES`].
+pub fn cells(row: &NamespaceInfo) -> [String; COLUMNS] {
     [
         row.node.clone(),
         row.generic.clone(),

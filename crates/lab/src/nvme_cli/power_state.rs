@@ -56,7 +56,7 @@ fn workload(apw: u8) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use joulio_lab::inspect::power_state_json;
+    use crate::inspect::power_state_json;
 
     /// Creates a descriptor; the arguments are mp, flags, (idlp, ips) and (actp, apw_aps).
     fn state(mp: u16, flags: u8, idle: (u16, u8), active: (u16, u8)) -> PowerStateDescriptor {

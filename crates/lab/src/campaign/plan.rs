@@ -225,13 +225,14 @@ impl Campaign {
 }
 
 /// Factors that decide whether a run is available.
-const DECIDING: [Factor; 8] = [
+const DECIDING: [Factor; 9] = [
     Factor::Device,
     Factor::Rw,
     Factor::Process,
     Factor::Frequency,
     Factor::MaxCstate,
     Factor::Scheduler,
+    Factor::Coalescing,
     Factor::Engine,
     Factor::Completion,
 ];

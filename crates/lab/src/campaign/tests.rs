@@ -1,3 +1,4 @@
+mod here;
 mod machines;
 
 use super::*;

@@ -39,7 +39,7 @@ macro_rules! with_factors {
             process: Option<OneOrMore>,
             /// Numbers of threads beside the jobs that compute all the time.
             neighbours: Option<OneOrMore>,
-            /// Clocks of the jobs' cores.
+            /// Clocks of the jobs' cores; only in virtual time.
             frequency: Option<OneOrMore>,
             /// Deepest idle states.
             #[serde(rename = "max-cstate")]

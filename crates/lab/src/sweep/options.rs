@@ -265,8 +265,12 @@ impl SweepOptions {
         let one = |factor: Factor| factor.text(point).map(str::to_owned).into_iter().collect();
         options.settings.schedulers = one(Factor::Scheduler);
         options.settings.max_cstates = one(Factor::MaxCstate);
-        if let Some(twin) = &mut options.twin {
-            *twin = twin_of(twin, run)?;
+        match &mut options.twin {
+            Some(twin) => *twin = twin_of(twin, run)?,
+            None => {
+                let coalescing = coalescing_of(point)?;
+                update(&mut options.settings.coalescing, coalescing.map(Some));
+            }
         }
         Ok(options)
     }
@@ -285,6 +289,10 @@ impl SweepOptions {
     /// # Errors
     /// A factor's value is not valid, or conflicts with another.
     pub fn experiment(&self, run: &PlannedRun) -> Result<Experiment, SweepOptionsError> {
+        if self.base.twin.is_none() && Factor::Frequency.text(&run.point).is_some() {
+            let problem = "the clock is set in virtual time only: leave frequency out elsewhere";
+            return Err(Factor::Frequency.wrong(problem).into());
+        }
         Ok(Experiment::new(self.options_of(run)?)?)
     }
 
@@ -376,8 +384,6 @@ pub enum SweepOptionsError {
 fn twin_of(twin: &TwinOptions, run: &PlannedRun) -> Result<TwinOptions, FactorError> {
     let point = &run.point;
     let frequency = Factor::Frequency.value(point)?;
-    let coalescing = Factor::Coalescing.text(point).map(coalescing::parse);
-    let coalescing = coalescing.transpose();
     let mut surroundings = twin.surroundings;
     update(
         &mut surroundings.neighbours,
@@ -385,11 +391,16 @@ fn twin_of(twin: &TwinOptions, run: &PlannedRun) -> Result<TwinOptions, FactorEr
     );
     Ok(TwinOptions {
         frequencies: frequency.into_iter().collect(),
-        coalescing: (coalescing.map_err(|why| Factor::Coalescing.wrong(why))?)
-            .into_iter()
-            .collect(),
+        coalescing: coalescing_of(point)?.into_iter().collect(),
         surroundings,
     })
+}
+
+/// Returns the interrupt coalescing of `point`; `None` if the point does not have it.
+fn coalescing_of(point: &Point) -> Result<Option<InterruptCoalescing>, FactorError> {
+    let parsed = Factor::Coalescing.text(point).map(coalescing::parse);
+    let parsed = parsed.transpose();
+    parsed.map_err(|why| Factor::Coalescing.wrong(why))
 }
 
 fn update<T>(field: &mut T, value: Option<T>) {
@@ -445,6 +456,27 @@ mod tests {
         let max = run(&[("rate_iops", "max")], 1);
         let closed = SweepOptions::default().options_of(&max).unwrap();
         assert_eq!(closed.job().unwrap().arrivals, Arrivals::Closed);
+    }
+
+    #[test]
+    fn a_point_sets_the_coalescing_of_real_devices_and_no_clock() {
+        let options = SweepOptions::default();
+        let run_at = |factor: &str, value: &str| run(&[(factor, value)], 1);
+        let coalescing = |value: &str| {
+            let options = options.options_of(&run_at("coalescing", value)).unwrap();
+            options.settings.coalescing
+        };
+        assert_eq!(coalescing("8,100"), coalescing::parse("8,100").ok());
+        assert_eq!(coalescing("off"), coalescing::parse("off").ok());
+        let clock = run_at("frequency", "2GHz");
+        let refused = options.experiment(&clock).unwrap_err().to_string();
+        assert!(refused.contains("in virtual time only"), "{refused}");
+        let mut twin = options.clone();
+        twin.base.twin = Some(TwinOptions::default());
+        assert!(twin.experiment(&clock).is_ok());
+        let of_twin = twin.options_of(&run_at("coalescing", "8,100")).unwrap();
+        assert_eq!(of_twin.settings.coalescing, None);
+        assert_eq!(of_twin.twin.unwrap().coalescing.len(), 1);
     }
 
     #[test]

@@ -29,7 +29,8 @@ pub struct RunRecord {
     pub order: u64,
     /// Platform of the run.
     pub platform: Platform,
-    /// Name of the CPU or, in virtual time, of the machine's profile.
+    /// Name of the CPU or, in virtual time, of the machine's profile; in merged results of several machines with this
+    /// CPU with host and kernel.
     pub machine: String,
     /// Watts of the idle machine by meter, measured before the repetition's runs; empty: not measured.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -155,6 +155,49 @@ impl ResultsFolder {
         })
     }
 
+    /// Gives machines with the same CPU names of their own in the records and idle intervals of `folders`. Names of a
+    /// machine whose CPU no other machine has stay as they are.
+    pub(super) fn tell_machines_apart(folders: &mut [ResultsFolder]) {
+        let shared = |folder: &ResultsFolder| {
+            let machine = folder.header.machine.clone()?;
+            let other = folders.iter().any(|one| one.is_taken_for(&machine));
+            other.then_some(machine)
+        };
+        let shared: Vec<Option<SweepMachine>> = folders.iter().map(shared).collect();
+        for (folder, machine) in folders.iter_mut().zip(shared) {
+            if let Some(machine) = machine {
+                folder.rename_machine(machine.cpu(), &machine.full_name());
+            }
+        }
+    }
+
+    /// Returns true if the records are another machine's than `machine`, but may have the name of its CPU.
+    fn is_taken_for(&self, machine: &SweepMachine) -> bool {
+        match &self.header.machine {
+            Some(own) => own != machine && own.cpu() == machine.cpu(),
+            // Merged results, in which such machines have full names.
+            None => {
+                let mut records = self.records.iter();
+                records.any(|record| machine.has_cpu_of(&record.machine))
+            }
+        }
+    }
+
+    fn rename_machine(&mut self, from: &str, to: &str) {
+        for record in &mut self.records {
+            if record.machine == from {
+                record.machine = to.into();
+            }
+        }
+        for manifest in &mut self.manifests {
+            if let Some(machine) = manifest.pointer_mut("/idle/machine")
+                && *machine == from
+            {
+                *machine = to.into();
+            }
+        }
+    }
+
     /// Returns the idle intervals of all sessions in order of time.
     pub fn idle(&self) -> Vec<IdleInterval> {
         let lines = self.manifests.iter();

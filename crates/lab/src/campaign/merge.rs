@@ -49,7 +49,7 @@ impl MergeError {
 }
 
 /// Merges the records and manifests of `folders` into the folder `into`; returns the number of records. The result does
-/// not depend on the order of `folders`.
+/// not depend on the order of `folders`. Machines with the same CPU are named with host and kernel.
 ///
 /// # Errors
 /// The folders belong to different campaigns, or have different results of one run, or writing fails.
@@ -57,8 +57,10 @@ pub fn merge(folders: &[PathBuf], into: &Path, existing: Existing) -> Result<usi
     let mut merged: Option<ResultsFolder> = None;
     let mut from: BTreeMap<RecordKey, (PathBuf, RunRecord)> = BTreeMap::new();
     let mut manifests: Vec<Value> = Vec::new();
-    for path in folders {
-        let folder = ResultsFolder::read(path)?;
+    let read = folders.iter().map(|path| ResultsFolder::read(path));
+    let mut read = read.collect::<Result<Vec<_>, _>>()?;
+    ResultsFolder::tell_machines_apart(&mut read);
+    for (path, folder) in folders.iter().zip(read) {
         match &mut merged {
             None => merged = Some(folder.clone()),
             Some(first) => {

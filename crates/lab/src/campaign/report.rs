@@ -80,8 +80,10 @@ pub fn report(
     in_place: Option<&ExperimentFile>,
 ) -> Result<Report, ReportError> {
     let mut all: Vec<Gathered> = Vec::new();
-    for path in folders {
-        let folder = ResultsFolder::read(path)?;
+    let read = folders.iter().map(|path| ResultsFolder::read(path));
+    let mut read = read.collect::<Result<Vec<_>, _>>()?;
+    ResultsFolder::tell_machines_apart(&mut read);
+    for (path, folder) in folders.iter().zip(read) {
         let file = match in_place {
             Some(file) if file.name == folder.header.experiment => file.clone(),
             Some(file) => {

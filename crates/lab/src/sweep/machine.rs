@@ -35,6 +35,22 @@ impl SweepMachine {
         serde_json::from_value(header.get(Self::KEY)?.clone()).ok()
     }
 
+    /// Returns the name of the CPU, as records have it.
+    pub(crate) fn cpu(&self) -> &str {
+        &self.cpu
+    }
+
+    /// Returns a name that no other machine with the same CPU has: the CPU with host and kernel.
+    pub(crate) fn full_name(&self) -> String {
+        format!("{} ({}, kernel {})", self.cpu, self.host, self.kernel)
+    }
+
+    /// Returns true if `name` is the full name of a machine with the CPU of this one.
+    pub(crate) fn has_cpu_of(&self, name: &str) -> bool {
+        let rest = name.strip_prefix(&self.cpu);
+        rest.is_some_and(|rest| rest.starts_with(" ("))
+    }
+
     /// Describes how the machine `here` differs; empty if it does not.
     pub(crate) fn differences(&self, here: &SweepMachine) -> String {
         let parts = [
@@ -75,5 +91,8 @@ mod tests {
             "CPU Xeon, here EPYC"
         );
         assert!(SweepMachine::of(&json!({})).is_none());
+        assert_eq!(one.full_name(), "Xeon (a, kernel 6.1)");
+        assert!(one.has_cpu_of(&machine("Xeon", "6.2", "b").full_name()));
+        assert!(!one.has_cpu_of("Xeon") && !one.has_cpu_of("Xeon 2 (a, kernel 6.1)"));
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::record::RunRecord;
 
 /// Returns the experiment of `sweeps`, without meters, on the emulated `device`.
-fn on_device(device: &str, sweeps: &str) -> Campaign {
+pub(super) fn on_device(device: &str, sweeps: &str) -> Campaign {
     let mut on = OnPlatform {
         platform: Platform::Emulated,
         devices: vec![device.into()],

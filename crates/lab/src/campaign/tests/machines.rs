@@ -1,7 +1,9 @@
 //! Results of several machines.
 
+use super::here::on_device;
 use super::*;
-use serde_json::Value;
+use crate::idle_interval::IdleInterval;
+use serde_json::{Value, json};
 
 /// Writes the file of records of a folder that has no run yet, with `change` made to the header of `campaign`.
 fn begun(path: &Path, campaign: &Campaign, change: impl FnOnce(&mut Value)) {
@@ -84,4 +86,75 @@ fn a_folder_of_two_machines_at_one_point_is_not_compared() {
             "{error}"
         );
     }
+}
+
+/// Writes a folder of the results in `whole` of one repetition, as made on `host`, with an idle interval before it.
+fn of_host(path: &Path, whole: &ResultsFolder, host: &str, replicate: u32) {
+    let mut part = whole.clone();
+    part.records.retain(|one| one.replicate == replicate);
+    for record in &mut part.records {
+        // This machine may be busy.
+        record.result.spoiled.clear();
+    }
+    let mut header = serde_json::to_value(&part.header).unwrap();
+    header["machine"]["host"] = host.into();
+    part.header = serde_json::from_value(header).unwrap();
+    fs::create_dir(path).unwrap();
+    fs::write(path.join("records.jsonl"), part.text().unwrap()).unwrap();
+    let idle = IdleInterval {
+        sweep: "main".into(),
+        after: None,
+        before: Some(replicate),
+        platform: Platform::Emulated,
+        machine: part.records[0].machine.clone(),
+        unix_seconds: 1.0,
+        busy: None,
+        meters: Vec::new(),
+        missing: Some(format!("{host} has no meter")),
+    };
+    ResultsFolder::add_manifest(path, &json!({ "idle": idle })).unwrap();
+}
+
+#[test]
+fn hosts_with_the_same_cpu_are_several_machines() {
+    let room = TempDir::new().unwrap();
+    let path = |name: &str| room.path().join(name);
+    let sweep = "[[sweep]]\nname = \"main\"\nrw = \"randread\"\nengine = \"nvme\"\ncompletion = \"poll\"\n\
+                 run = { replicates = 3 }\n";
+    let campaign = on_device("emulated:instant,size=1M", sweep);
+    let run = |name: &str| campaign.run(&path(name), Shard::ALL, 1, &Stop::default(), &Silent);
+    run("whole").unwrap();
+    let whole = ResultsFolder::read(&path("whole")).unwrap();
+    for (host, replicate) in [("a", 1), ("b", 2), ("c", 3)] {
+        of_host(&path(host), &whole, host, replicate);
+    }
+    let all = ["a", "b", "c"].map(path);
+    merge(&all, &path("merged"), Existing::Keep).unwrap();
+    merge(&all[..2], &path("two"), Existing::Keep).unwrap();
+    // Results that were merged before have the same names.
+    let rest = [path("c"), path("two")];
+    merge(&rest, &path("again"), Existing::Keep).unwrap();
+    for file in ResultsFolder::FILES {
+        let bytes = |name: &str| fs::read(path(name).join(file)).unwrap();
+        assert_eq!(bytes("merged"), bytes("again"), "{file}");
+    }
+    for folders in [&all[..], &[path("merged")], &rest] {
+        let report = report(folders, None).unwrap();
+        let sets = &report.experiments[0].sets;
+        assert_eq!(sets.len(), 3, "{folders:?}");
+        for (set, host) in sets.iter().zip(["a", "b", "c"]) {
+            let names = format!(" ({host}, kernel ");
+            assert!(set.machine.contains(&names), "{}", set.machine);
+            let missing = set.idle.missing.as_deref();
+            assert_eq!(missing, Some(format!("{host} has no meter").as_str()));
+        }
+    }
+    let error = compare(&path("merged"), &path("merged"), Kinds::Alike).unwrap_err();
+    assert!(matches!(error, CompareError::Machines { .. }), "{error}");
+    let error = run("merged").unwrap_err();
+    assert!(error.is_refusal(), "{error}");
+    // The results of one machine stay as they are.
+    merge(&[path("a"), path("a")], &path("one"), Existing::Keep).unwrap();
+    let records = ResultsFolder::read(&path("one")).unwrap().records;
+    assert_eq!(records[0].machine, whole.records[0].machine);
 }

@@ -132,6 +132,11 @@ impl Emulated {
         format!("{text}{size},file={}", path.display())
     }
 
+    /// Returns the path of the file with the device's data; `None` if they are in memory.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
     /// Returns the path of the device's file if opening the device would create it.
     pub fn missing_file(&self) -> Option<PathBuf> {
         self.file.clone().filter(|path| !path.exists())

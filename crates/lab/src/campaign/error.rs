@@ -59,6 +59,21 @@ pub enum CampaignError {
         /// Differences between that machine and this one.
         differences: String,
     },
+    /// A device's name was that of another drive when the folder's runs were done.
+    #[error(
+        "--results {}: {name} was another drive in its runs ({there}; here {here}): name another folder",
+        path.display()
+    )]
+    OtherDrive {
+        /// The folder.
+        path: PathBuf,
+        /// Name of the device.
+        name: String,
+        /// Description of the drive of those runs.
+        there: String,
+        /// Description of the drive that has the name now.
+        here: String,
+    },
     /// The file of records cannot be used.
     #[error(transparent)]
     State(#[from] StateError),

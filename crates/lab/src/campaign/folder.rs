@@ -1,6 +1,7 @@
 //! Folders of results: `records.jsonl` has a header and a line for each run, `manifests.jsonl` a line for each session.
 //! A single file may have the lines of both.
 
+use super::drives;
 use crate::idle_interval::IdleInterval;
 use crate::output_file::replace;
 use crate::record::{Platform, RunRecord};
@@ -283,11 +284,16 @@ impl ResultsFolder {
         let path = self
             .path
             .join(format!("{}.results.jsonl", self.header.experiment));
-        let sessions = self.manifests.iter();
+        let sessions = self.manifests.iter().cloned();
         let sessions: String = sessions
-            .map(|session| format!("{}\n", serde_json::json!({ "session": session })))
+            .map(|mut session| {
+                if let Some(session) = session.as_object_mut() {
+                    session.remove(drives::KEY);
+                }
+                format!("{}\n", serde_json::json!({ "session": session }))
+            })
             .collect();
-        // This file is passed on, and not continued: the host's name stays here.
+        // This file is passed on, and not continued: the names of the host and its drives stay here.
         let mut whole = self.clone();
         whole.header.machine = None;
         let text = whole.text()? + &sessions;
@@ -321,7 +327,8 @@ fn latest(records: Vec<RunRecord>) -> Vec<RunRecord> {
     last.into_values().collect()
 }
 
-fn manifests(path: &Path) -> Result<Vec<Value>, FolderError> {
+/// Returns the manifests of the folder `path`, without incomplete lines.
+pub(super) fn manifests(path: &Path) -> Result<Vec<Value>, FolderError> {
     let path = path.join(MANIFESTS);
     let bytes = match fs::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

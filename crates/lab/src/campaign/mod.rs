@@ -4,6 +4,7 @@
 mod beside_model;
 mod blocks;
 mod compare;
+mod drives;
 mod error;
 mod folder;
 mod merge;

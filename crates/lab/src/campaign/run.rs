@@ -1,8 +1,9 @@
 //! Execution of a campaign's runs.
 
 use super::blocks::Blocks;
+use super::drives::{self, Changed};
 use super::error::CampaignError;
-use super::folder::ResultsFolder;
+use super::folder::{ResultsFolder, manifests};
 use super::shard::Shard;
 use super::{Campaign, CampaignSweep};
 use crate::experiment::{Manifest, Observer};
@@ -94,6 +95,7 @@ impl Campaign {
             error => error.into(),
         })?;
         self.check_machine(&store)?;
+        self.check_drives(path)?;
         let mut end = CampaignEnd {
             all,
             ..CampaignEnd::default()
@@ -195,6 +197,23 @@ impl Campaign {
         }
     }
 
+    /// Checks that the devices are the drives on which earlier runs in the folder `path` were done.
+    fn check_drives(&self, path: &Path) -> Result<(), CampaignError> {
+        if self.in_virtual_time() {
+            return Ok(());
+        }
+        let here = drives::describe(&self.targets());
+        match drives::changed(&here, &manifests(path)?) {
+            Some(Changed { name, there, here }) => Err(CampaignError::OtherDrive {
+                path: path.into(),
+                name,
+                there,
+                here,
+            }),
+            None => Ok(()),
+        }
+    }
+
     fn simulate(
         &self,
         sweep: &CampaignSweep,
@@ -223,7 +242,11 @@ impl Campaign {
         }
         let mut runner = RealRunner::new(options, runs, stop);
         if let Some(manifest) = runner.survey() {
-            let line = session(&sweep.layers.name, &manifest);
+            let mut line = session(&sweep.layers.name, &manifest);
+            let drives = drives::describe(&self.targets());
+            if !drives.is_empty() {
+                line[drives::KEY] = json!(drives);
+            }
             ResultsFolder::add_manifest(path, &line)?;
         }
         let mut blocks = Blocks::new(runner, sweep, path, stop);

@@ -55,3 +55,39 @@ frequency = "2GHz"
     let emulated = |record: &RunRecord| record.platform == Platform::Emulated;
     assert!(records.iter().all(emulated));
 }
+
+#[test]
+fn results_are_not_continued_on_another_drive_with_the_same_name() {
+    let room = TempDir::new().unwrap();
+    let disk = room.path().join("disk.img");
+    let drive_of = |bytes: usize| fs::write(&disk, vec![0; bytes]).unwrap();
+    drive_of(1 << 20);
+    let device = format!("emulated:instant,file={}", disk.display());
+    let sweep =
+        "[[sweep]]\nname = \"main\"\nrw = \"randread\"\nengine = \"nvme\"\ncompletion = \"poll\"\n";
+    let campaign = on_device(&device, sweep);
+    let results = room.path().join("out");
+    let run = || campaign.run(&results, Shard::ALL, 1, &Stop::default(), &Silent);
+    // The last record is cut off, so that its run is left to do.
+    let cut = || {
+        let records = ResultsFolder::records_path(&results);
+        let text = fs::read_to_string(&records).unwrap();
+        fs::write(&records, &text[..text.len() - 9]).unwrap();
+    };
+    for _ in 0..2 {
+        assert_eq!(run().unwrap().done, 1);
+        cut();
+    }
+    drive_of(2 << 20);
+    let error = run().unwrap_err();
+    assert!(error.is_refusal(), "{error}");
+    let says = format!("{device} was another drive in its runs (");
+    assert!(error.to_string().contains(&says), "{error}");
+    drive_of(1 << 20);
+    assert_eq!(run().unwrap().done, 1);
+    // Names of drives are not passed on.
+    let whole = ResultsFolder::read(&results).unwrap();
+    assert!(whole.manifests.iter().any(|one| one["drives"].is_object()));
+    let text = fs::read_to_string(whole.write_whole().unwrap()).unwrap();
+    assert!(!text.contains("\"drives\""), "{text}");
+}

@@ -186,7 +186,7 @@ impl Step {
         let scaled: Vec<f64> = from.values.iter().map(|value| value * factor).collect();
         let compared = TTest::Welch.compare(&to.values, &scaled);
         // One run is enough in virtual time: only the seed varies.
-        let exact = from.modelled && to.modelled;
+        let exact = from.simulated && to.simulated;
         Step {
             above: to.mean.value > from.mean.value * factor,
             p: compared.map_or(if exact { 0.0 } else { 1.0 }, |compared| compared.p),

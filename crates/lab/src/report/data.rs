@@ -54,6 +54,9 @@ pub struct Estimate {
     pub band: Option<(f64, f64)>,
     /// True for a modelled value, false for a measured one.
     pub modelled: bool,
+    /// True if all of its runs were simulated, so that only the seed varies. Modelled energy of other runs is computed
+    /// from measured times, with their noise.
+    pub simulated: bool,
     /// Boundary and source of an energy figure.
     pub energy: Option<(Boundary, String)>,
 }
@@ -199,7 +202,12 @@ impl Cell {
             band: None,
             energy: None,
         });
-        Estimate::of(&values.collect::<Vec<_>>())
+        Estimate::of(&values.collect::<Vec<_>>(), false)
+    }
+
+    /// Returns true if all runs were simulated.
+    fn is_simulated(&self) -> bool {
+        self.runs.iter().all(|run| run.result.modelled)
     }
 
     /// Returns the estimate of a figure of job `index`, from 0; `None` if no run has that job.
@@ -217,7 +225,7 @@ impl Cell {
                 energy: None,
             })
         });
-        Estimate::of(&values.collect::<Vec<_>>())
+        Estimate::of(&values.collect::<Vec<_>>(), self.is_simulated())
     }
 
     /// Returns the estimate of a metric, or of a count by its name.
@@ -235,7 +243,7 @@ impl Cell {
         let good = |run: &&RunRecord| run.platform != Platform::Guest || is_count(metric);
         let runs = self.runs.iter().filter(good);
         let found = runs.filter_map(|run| metric.of(&run.result));
-        Estimate::of(&found.collect::<Vec<_>>())
+        Estimate::of(&found.collect::<Vec<_>>(), self.is_simulated())
     }
 }
 
@@ -310,7 +318,7 @@ pub(super) fn device_name(device: &str) -> String {
 }
 
 impl Estimate {
-    fn of(found: &[MetricValue]) -> Option<Estimate> {
+    fn of(found: &[MetricValue], simulated: bool) -> Option<Estimate> {
         let first = found.first()?;
         let unlike =
             |one: &MetricValue| one.energy != first.energy || one.modelled != first.modelled;
@@ -328,24 +336,25 @@ impl Estimate {
             mean: Interval::of(&values, 0.0),
             band: bands.map(|all| (mean(|band| band.0, &all), mean(|band| band.1, &all))),
             modelled: first.modelled,
+            simulated,
             energy: first.energy.clone(),
             values,
         })
     }
 
-    /// Returns half of the mean's 95 % interval; zero for a single modelled value, which has no noise.
+    /// Returns half of the mean's 95 % interval; zero for a single simulated value, which has no noise.
     pub fn noise(&self) -> f64 {
-        match self.modelled && self.values.len() < 2 {
+        match self.simulated && self.values.len() < 2 {
             true => 0.0,
             false => self.mean.half(),
         }
     }
 
     /// Returns the ratio of the mean of `other` to this one, with the interval of Welch's test at `significance`.
-    /// Simulated values need only one run; for a measured value from a single run, the interval is unknown.
+    /// Simulated values need only one run; for a single run on a device, the interval is unknown.
     pub fn ratio_of(&self, other: &Estimate, significance: f64) -> Interval {
         let ratio = TTest::Welch.ratio(&other.values, &self.values, significance);
-        let exact = self.modelled && other.modelled;
+        let exact = self.simulated && other.simulated;
         ratio.unwrap_or_else(|| {
             let half = if exact { 0.0 } else { f64::INFINITY };
             Interval::around(other.mean.value / self.mean.value, half)

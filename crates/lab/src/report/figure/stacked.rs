@@ -92,6 +92,7 @@ impl Maker<'_> {
             estimate.mean = Interval::around(estimate.mean.value - less.mean.value, half);
             estimate.band = None;
             estimate.modelled |= less.modelled;
+            estimate.simulated &= less.simulated;
         }
         Ok(Some(Mark::of(&estimate, at, 0.0)))
     }

@@ -302,6 +302,7 @@ fn energy_of_the_model_is_compared_across_devices_and_that_of_meters_is_not() {
         mean: Interval::of(&[1.0], 0.0),
         band: None,
         modelled,
+        simulated: false,
         energy: Some((boundary, source.to_owned())),
     };
     let ssd = of(true, Boundary::Wall, "model of a box + ssd");

@@ -87,6 +87,26 @@ fn energy_of_unlike_boundaries_is_no_rise() {
 }
 
 #[test]
+fn one_run_decides_alone_if_it_is_simulated() {
+    let text = OBSERVED.replace("\"iops\"", "\"ios_per_joule\"");
+    let text = text.replace("CELLS", "all");
+    // The energy is modelled, but from measured times.
+    let mut once = vec![
+        run(POLL, 1, 1, 1_000.0, 40.0),
+        run(INTERRUPT, 1, 1, 900.0, 40.0),
+    ];
+    let (undecided, why) = outcome(&text, once.clone());
+    assert_eq!(undecided, Outcome::Undecided);
+    assert!(why.contains("(once)"), "{why}");
+    for record in &mut once {
+        record.platform = Platform::Twin;
+        record.result.modelled = true;
+    }
+    let (holds, why) = outcome(&text, once);
+    assert_eq!(holds, Outcome::Holds, "{why}");
+}
+
+#[test]
 fn a_number_of_energy_is_of_one_boundary_and_its_modelled_values_are_marked() {
     let what = "bfq: J for a million I/Os more than none, around 200 in various cases (write, defaults taken)";
     let text = format!(

@@ -5,7 +5,7 @@ use crate::record::Point;
 use crate::statistics::{SIGNIFICANCE, TTest};
 use joulio_twin::check::judge::{self, Estimates, JudgedNumber, Verdict};
 use joulio_twin::published::{Paper, PublishedNumber, RunSpec};
-use joulio_workload::{CompletionMode, Metric, ReadWrite};
+use joulio_workload::{CompletionMode, EngineName, Metric, ReadWrite};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
@@ -40,7 +40,8 @@ impl Answers {
         let Some(paper) = paper else {
             return Answers::default();
         };
-        let cells: Vec<&Cell> = data.cells().filter(|cell| !cell.runs.is_empty()).collect();
+        let cells = data.cells().filter(|cell| !cell.runs.is_empty());
+        let cells: Vec<&Cell> = cells.filter(|cell| !reads_keys(cell)).collect();
         let loose = Loose::of(&paper, &cells);
         let mut points = HashMap::new();
         for run in &paper.run {
@@ -220,6 +221,15 @@ impl Loose {
                 < 2,
         }
     }
+}
+
+/// Returns true if the I/Os of `cell` are reads of RocksDB's keys, which no published run has.
+fn reads_keys(cell: &Cell) -> bool {
+    let engine = cell.runs.first().and_then(|run| run.result.engine);
+    matches!(
+        engine,
+        Some(EngineName::DbBench | EngineName::DbBenchJoulio)
+    )
 }
 
 /// Returns true if `cell` matches the published run `run`.

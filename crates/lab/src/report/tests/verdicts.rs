@@ -1,6 +1,7 @@
 //! Tests of verdicts on observations and published numbers.
 
 use super::*;
+use joulio_workload::EngineName;
 
 const OBSERVED: &str = r#"
 [[observation]]
@@ -156,6 +157,41 @@ fn a_number_of_energy_is_of_one_boundary_and_its_modelled_values_are_marked() {
     assert_eq!(observed.outcome, Outcome::NoData, "{why}");
     assert!(why.contains("unlike boundaries"), "{why}");
     assert!(line(&unlike).is_none());
+}
+
+#[test]
+fn keys_of_rocksdb_are_no_published_ios() {
+    let what = "none, read, defaults: median us";
+    let text = format!(
+        r#"
+    [[observation]]
+    id = "O1"
+    text = "It takes as long."
+    numbers = ["{what}"]
+    "#
+    );
+    let by = |engine: EngineName| {
+        let mut records = runs(INTERRUPT, 1, 80_000.0, 0.0, 40.0);
+        for record in &mut records {
+            record.result.engine = Some(engine);
+            let factors = [
+                ("scheduler", "none".to_owned()),
+                ("rw", "randread".to_owned()),
+                ("engine", engine.to_string()),
+                ("device", "optane-p4801x".to_owned()),
+            ];
+            let factors = factors.map(|(factor, value)| (factor.to_owned(), value));
+            record.point.extend(factors);
+        }
+        let report = report_of("HS23", &text, records);
+        let set = set(&report);
+        (set.observed[0].outcome, set.numbers.is_empty())
+    };
+    for engine in [EngineName::DbBench, EngineName::DbBenchJoulio] {
+        assert_eq!(by(engine), (Outcome::NoData, true));
+    }
+    // Another path of the kernel for the same I/Os stands for the only one that the source has.
+    assert_eq!(by(EngineName::Libaio), (Outcome::Holds, false));
 }
 
 #[test]

@@ -234,6 +234,28 @@ fn the_sources_claims_and_numbers_are_judged_from_records() {
 }
 
 #[test]
+fn a_claim_that_one_of_several_runs_meets_falls_only_with_all_of_them() {
+    let text = r#"
+    [[observation]]
+    id = "O3"
+    text = "Hybrid polling can draw more."
+    claims = ["Observation 3: hybrid can draw more than classic, though it takes less CPU"]
+    "#;
+    let at = |jobs: usize, hybrid: f64| {
+        let mut records = runs(POLL, jobs, 1_000.0, 1.0, 50.0);
+        records.extend(runs(HYBRID, jobs, 1_000.0, 1.0, hybrid));
+        records
+    };
+    let (nothing, why) = outcome(text, at(1, 40.0));
+    assert_eq!(nothing, Outcome::NoData, "{why}");
+    assert!(why.contains("'hs22-classic-4'"), "{why}");
+    assert_eq!(outcome(text, at(8, 60.0)).0, Outcome::Holds);
+    let all = |last| [at(1, 40.0), at(4, 40.0), at(8, last)].concat();
+    assert_eq!(outcome(text, all(40.0)).0, Outcome::Differs);
+    assert_eq!(outcome(text, all(60.0)).0, Outcome::Holds);
+}
+
+#[test]
 fn of_a_guest_counts_are_judged_and_times_are_not() {
     let text = format!(
         "{LINES}{}",

@@ -31,7 +31,9 @@ impl Judge<'_> {
             };
             match judge::claim(&one, &mut estimates) {
                 Ok(_) => run.rising.push(chain.clone()),
-                Err(why) => missing = Some(why),
+                Err(why) => {
+                    missing.get_or_insert(why);
+                }
             }
         }
         let pairs = run.rising.iter().map(|chain| chain.len().saturating_sub(1));
@@ -42,6 +44,10 @@ impl Judge<'_> {
             Ok(_) => return Part::none(what, missing.unwrap_or_default()),
             Err(why) => return Part::none(what, why),
         };
+        if let (true, Verdict::Fails, Some(why)) = (claim.any, judged.verdict, missing) {
+            // A chain that was not run may be the one that rises.
+            return Part::none(what, why);
+        }
         let found = |run: &str| estimates.found(run, claim.metric).ok();
         let pairs = judged.chains.iter().flat_map(|chain| chain.windows(2));
         let pairs = pairs.filter_map(|pair| {

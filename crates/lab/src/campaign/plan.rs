@@ -163,7 +163,7 @@ impl Campaign {
         let mut trier = Trier::new(&short, &runs, stop);
         let mut reasons = Reasons::new();
         for (point, run) in points.iter().zip(&runs) {
-            let unfit = trier.fits(run);
+            let unfit = trier.fits(run).or_else(|| trier.refuses(run));
             let reason = unfit.or_else(|| {
                 let key = DECIDING.map(|factor| factor.text(point)).to_vec();
                 tried
@@ -314,6 +314,17 @@ impl<'a> Trier<'a> {
             .map(|why| why.to_string())
     }
 
+    /// Returns the reason why the check of `run` on its devices refuses it, as for lack of the permission to write;
+    /// `None` if it does not, or is not made here.
+    fn refuses(&mut self, run: &PlannedRun) -> Option<String> {
+        let experiment = self.options.experiment(run).ok()?;
+        let virtual_time = self.options.base.twin.is_some();
+        if virtual_time || ExternalRun::of(&experiment).is_some() {
+            return None;
+        }
+        self.real.refuses(run)
+    }
+
     /// Tries `run`; returns the reason why it is unavailable, or `None` if it succeeded or was not tried.
     fn attempt(&mut self, run: &PlannedRun) -> Option<String> {
         let experiment = self.options.experiment(run).ok()?;
@@ -334,7 +345,7 @@ impl<'a> Trier<'a> {
     }
 }
 
-/// Returns `run` with reads in place of its I/Os; the permission to write and trim is checked separately.
+/// Returns `run` with reads in place of its I/Os; the permission to write and trim is checked by [`Trier::refuses`].
 fn read_only(run: &PlannedRun) -> PlannedRun {
     let mut run = run.clone();
     if let Some(rw) = run.point.get_mut("rw") {

@@ -12,7 +12,7 @@ use crate::record::Platform;
 use crate::target_name::TargetName;
 use crate::targets::check_buffers;
 use joulio_energy::Baseline;
-use joulio_workload::{JobError, RunError, RunResult, SpoiledBy, Stop};
+use joulio_workload::{JobError, RunError, RunResult, SpoiledBy, Stop, check};
 
 /// Runner on this machine, which opens devices when a run needs them.
 pub struct RealRunner<'a> {
@@ -24,6 +24,8 @@ pub struct RealRunner<'a> {
     checked: bool,
     /// Open devices, and the value of the factor `device` that names them.
     open: Option<(String, Testbed)>,
+    /// Devices that could not be opened for a check, as for `open`, and the reason.
+    unopened: Option<(String, String)>,
     /// Runner of other programs, once there was such a run.
     external: Option<External>,
     /// Last measured power of the idle machine, used if no baseline was named.
@@ -43,6 +45,7 @@ impl<'a> RealRunner<'a> {
             stop,
             checked: false,
             open: None,
+            unopened: None,
             external: None,
             idle: None,
         }
@@ -140,6 +143,32 @@ impl<'a> RealRunner<'a> {
             }
         }
         manifest
+    }
+
+    /// Returns the reason why the devices of `run` cannot be opened, or why its check refuses it; `None` if it may begin,
+    /// or is not valid. No I/O is done.
+    pub(crate) fn refuses(&mut self, run: &PlannedRun) -> Option<String> {
+        let name = self.at(run);
+        if let Some((at, why)) = &self.unopened
+            && *at == name
+        {
+            return Some(why.clone());
+        }
+        let group = Group::new(self.options, run).ok()?;
+        if let Err(why) = check_buffers(&group.members) {
+            return Some(why.to_string());
+        }
+        match self.testbed(run, &group) {
+            Ok(testbed) => {
+                let checked = check(&group.members, testbed.targets());
+                checked.err().map(|why| why.to_string())
+            }
+            Err(why) => {
+                let why = why.to_string();
+                self.unopened = Some((name, why.clone()));
+                Some(why)
+            }
+        }
     }
 
     /// Returns the name of `run` for its log files: the values that distinguish it from other runs; empty for a single

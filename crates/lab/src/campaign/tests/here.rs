@@ -91,3 +91,35 @@ fn results_are_not_continued_on_another_drive_with_the_same_name() {
     let text = fs::read_to_string(whole.write_whole().unwrap()).unwrap();
     assert!(!text.contains("\"drives\""), "{text}");
 }
+
+#[test]
+fn a_plan_says_what_the_check_of_a_run_refuses() {
+    let room = TempDir::new().unwrap();
+    let disk = room.path().join("disk.img");
+    fs::write(&disk, vec![7; 1 << 20]).unwrap();
+    let planned = |device: &str, sweep: &str| {
+        let sweep = format!("[[sweep]]\nname = \"main\"\nengine = \"nvme\"\n{sweep}");
+        let campaign = on_device(device, &sweep);
+        let plan = campaign.plan(Shard::ALL, &Stop::default());
+        plan.sweeps[0].unavailable.clone()
+    };
+    let device = format!("emulated:instant,file={}", disk.display());
+    let patterns = "rw = [\"randread\", \"randwrite\", \"trim\"]\ncompletion = \"poll\"\n";
+    let refused = planned(&device, patterns);
+    assert_eq!(refused.len(), 2, "{refused:?}");
+    for (one, rw) in refused.iter().zip(["randwrite", "trim"]) {
+        assert_eq!(one.what, format!("rw {rw}"));
+        assert!(one.why.contains("add --allow-write"), "{one:?}");
+    }
+    let device = "emulated:instant,size=1M";
+    for (list, what) in [
+        ("queue_priority = [\"none\", \"low\"]", "queue_priority low"),
+        ("queue_priority = [\"low\", \"none\"]", "queue_priority low"),
+        ("iodepth = [1, 5000]", "iodepth 5000"),
+    ] {
+        let sweep = format!("rw = \"randread\"\ncompletion = \"poll\"\n{list}\n");
+        let refused = planned(device, &sweep);
+        let points = refused.iter().map(|one| (one.what.as_str(), one.points));
+        assert_eq!(points.collect::<Vec<_>>(), [(what, 1)], "{refused:?}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Comparison of two folders of results.
 
-use super::folder::{FolderError, ResultsFolder};
+use super::folder::{FolderError, ResultsFolder, ResultsHeader};
 use crate::manifest_device::device_setting;
 use crate::record::{Platform, Point, RunRecord};
 use crate::statistics::{Correction, SIGNIFICANCE, TTest, mean};
@@ -81,7 +81,7 @@ fn name(platform: Platform) -> &'static str {
 /// Runs of two folders compared with each other.
 #[derive(Clone, Debug)]
 pub struct ComparedRuns {
-    /// Differences in machines, versions and devices, one a line.
+    /// Differences in machines, versions, devices, files and options, one a line.
     pub notes: Vec<String>,
     /// Figures of points that both have.
     pub points: Vec<ComparedPoint>,
@@ -157,7 +157,10 @@ pub fn compare(one: &Path, other: &Path, kinds: Kinds) -> Result<ComparedRuns, C
             other_platform: b.header.platform,
         });
     }
-    let notes = notes(&a, &b);
+    let mut notes = notes(&a, &b);
+    // In virtual time, the file and the options are those of virtual time.
+    let unlike = unlike_requests(&a.header, &b.header);
+    notes.extend(unlike.filter(|_| kinds == Kinds::Alike));
     let renamed = renamed(&a, &b);
     let (a, b) = (points(&a, &renamed), points(&b, &renamed));
     for (points, path) in [(&a, one), (&b, other)] {
@@ -256,7 +259,11 @@ fn point(
     let (a, b) = (values(runs), values(others));
     let boundary = |value: &MetricValue| {
         let modelled = kinds == Kinds::Alike && value.modelled;
-        (value.energy.as_ref().map(|one| one.0), modelled)
+        // The source of modelled joules has the names of the devices.
+        let meter = kinds == Kinds::Alike && !value.modelled;
+        let energy = value.energy.as_ref();
+        let energy = energy.map(|(boundary, source)| (*boundary, meter.then(|| source.clone())));
+        (energy, modelled)
     };
     // Comparing modelled energy with modelled energy would say nothing about the machine.
     let models = a.iter().chain(&b).all(|value| value.modelled);
@@ -264,7 +271,7 @@ fn point(
         return None;
     }
     let first = boundary(a.first()?);
-    // Figures metered at different boundaries cannot be compared.
+    // Figures of different boundaries or meters cannot be compared.
     if a.iter().chain(&b).any(|value| boundary(value) != first) {
         return None;
     }
@@ -307,10 +314,17 @@ fn notes(a: &ResultsFolder, b: &ResultsFolder) -> Vec<String> {
             .filter_map(|one| one["manifest"]["kernel"].as_str());
         kernels.map(str::to_owned).collect()
     };
+    let model = |folder: &ResultsFolder| -> BTreeSet<String> {
+        let manifests = folder.manifests.iter();
+        let models =
+            manifests.filter_map(|one| one["manifest"]["energy"]["machine_profile"].as_str());
+        models.map(str::to_owned).collect()
+    };
     let words = |set: BTreeSet<String>| set.into_iter().collect::<Vec<_>>().join(", ");
     let parts = [
         ("machine", words(machines(a)), words(machines(b))),
         ("kernel", words(kernel(a)), words(kernel(b))),
+        ("machine of the model", words(model(a)), words(model(b))),
         ("joulio", a.header.joulio.clone(), b.header.joulio.clone()),
         (
             "devices",
@@ -335,6 +349,19 @@ fn notes(a: &ResultsFolder, b: &ResultsFolder) -> Vec<String> {
     unlike
         .map(|(what, a, b)| format!("{what}: {a} and {b}"))
         .collect()
+}
+
+/// Returns a sentence if the folders' runs were requested by different files, or by one file with different options.
+fn unlike_requests(a: &ResultsHeader, b: &ResultsHeader) -> Option<String> {
+    if a.file != b.file {
+        return Some("the experiment's file is not the same".into());
+    }
+    // The options have the version, and are others with --quick.
+    let alike = a.joulio == b.joulio && a.quick == b.quick;
+    let sweeps = a.sweeps.as_object().into_iter().flatten();
+    let mut both = sweeps.filter_map(|(name, options)| Some((options, b.sweeps.get(name)?)));
+    let differ = alike && both.any(|(one, other)| one != other);
+    differ.then(|| "the options are not the same: such as --machine, --meter, --allow-write".into())
 }
 
 /// Returns the APST and host memory settings of the devices in real runs, if they were read.

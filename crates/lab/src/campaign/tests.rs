@@ -288,7 +288,11 @@ fn results_are_compared_point_by_point() {
             .all(|point| !point.differs() && point.percent == 0.0)
     );
     let compared = compare(&path("one"), &path("two"), Kinds::Alike).unwrap();
-    assert_eq!(compared.notes, ["machine: xeon-e3-1230v5 and xeon-6230"]);
+    let notes = [
+        "machine: xeon-e3-1230v5 and xeon-6230",
+        "the experiment's file is not the same",
+    ];
+    assert_eq!(compared.notes, notes);
     let latency = compared
         .points
         .iter()
@@ -301,6 +305,50 @@ fn results_are_compared_point_by_point() {
             .iter()
             .any(|one| one.metric.to_string() == "ios_per_joule")
     );
+}
+
+#[test]
+fn joules_of_unlike_meters_are_not_compared_and_unlike_requests_are_noted() {
+    let room = TempDir::new().unwrap();
+    let path = |name: &str| room.path().join(name);
+    run(&path("one"), Shard::ALL);
+    let whole = ResultsFolder::read(&path("one")).unwrap();
+    let by = |name: &str, meter: &str, model: &str| {
+        let mut folder = whole.clone();
+        for record in &mut folder.records {
+            let counts = record.result.counts.iter_mut();
+            for figure in counts.flat_map(|counts| &mut counts.energy) {
+                (figure.modelled, figure.band_joules) = (false, None);
+                figure.source = meter.into();
+            }
+        }
+        fs::create_dir(path(name)).unwrap();
+        let records = ResultsFolder::records_path(&path(name));
+        fs::write(records, folder.text().unwrap()).unwrap();
+        let manifest = serde_json::json!({ "energy": { "machine_profile": model } });
+        let session = serde_json::json!({ "manifest": manifest });
+        ResultsFolder::add_manifest(&path(name), &session).unwrap();
+    };
+    by("plug", "plug", "xeon-6230");
+    by("again", "plug", "xeon-6230");
+    by("bmc", "bmc", "xeon-8558");
+    let compared = |other: &str| compare(&path("plug"), &path(other), Kinds::Alike).unwrap();
+    let joules = |other: &str| {
+        let points = compared(other).points.into_iter();
+        points.filter(|one| one.metric.to_string() == "ios_per_joule")
+    };
+    assert!(joules("again").count() > 0 && compared("again").notes.is_empty());
+    assert_eq!(joules("bmc").count(), 0);
+    let notes = compared("bmc").notes;
+    assert_eq!(notes, ["machine of the model: xeon-6230 and xeon-8558"]);
+    let mut on = campaign().on;
+    on.base.targets.allow_write = true;
+    let writing = Campaign::new(ExperimentFile::parse("small", TEXT).unwrap(), on).unwrap();
+    let ended = writing.run(&path("two"), Shard::ALL, 1, &Stop::default(), &Silent);
+    ended.unwrap();
+    let compared = compare(&path("one"), &path("two"), Kinds::Alike).unwrap();
+    assert_eq!(compared.notes.len(), 1, "{:?}", compared.notes);
+    assert!(compared.notes[0].starts_with("the options are not the same"));
 }
 
 #[test]

@@ -74,7 +74,7 @@ pub struct PlannedItem {
 }
 
 /// Points of a sweep, each with the reason why it is unavailable, or `None`.
-type Reasons = BTreeMap<Point, Option<String>>;
+pub(super) type Reasons = BTreeMap<Point, Option<String>>;
 
 impl Campaign {
     /// Plans `shard`. One read with each method, setting and device shows which of them are available; nothing is
@@ -156,7 +156,7 @@ impl Campaign {
 
     /// Returns the reason why each of `points` is unavailable, or `None`. Each combination of device, method and
     /// settings is tried once; each point is checked.
-    fn reasons(&self, options: &SweepOptions, points: &[Point], stop: &Stop) -> Reasons {
+    pub(super) fn reasons(&self, options: &SweepOptions, points: &[Point], stop: &Stop) -> Reasons {
         let short = short(options);
         let mut tried: BTreeMap<Vec<Option<&str>>, Option<String>> = BTreeMap::new();
         let runs: Vec<_> = points.iter().map(planned).collect();

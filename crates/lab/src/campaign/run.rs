@@ -7,7 +7,7 @@ use super::folder::{ResultsFolder, manifests};
 use super::shard::Shard;
 use super::{Campaign, CampaignSweep};
 use crate::experiment::{Manifest, Observer};
-use crate::record::{RecordStore, RunRecord};
+use crate::record::{Point, RecordStore, RunRecord};
 use crate::state_file::StateError;
 use crate::survey::{InterruptsBefore, Survey, SurveyRequest};
 use crate::sweep::{PlannedRun, RealRunner, Sweep, SweepEnd, Unfit, VirtualRunner};
@@ -236,6 +236,7 @@ impl Campaign {
         (stop, observer): (&Stop, &dyn Observer),
     ) -> Result<SweepEnd, CampaignError> {
         let options = &sweep.layers.options;
+        self.repeat_unavailable(sweep, runs, store, stop);
         let done = |run: &PlannedRun| store.has(&sweep.layers.name, &run.point, run.replicate);
         if runs.iter().all(done) {
             return Ok(SweepEnd::default());
@@ -253,6 +254,36 @@ impl Campaign {
         let ended = sweep.sweep(runs).run(&mut blocks, store, stop, observer);
         blocks.finish(observer);
         Ok(ended?)
+    }
+}
+
+impl Campaign {
+    /// Marks those of `runs` as to be done again that were unavailable in an earlier session, if they are available now
+    /// or the reason is another.
+    fn repeat_unavailable(
+        &self,
+        sweep: &CampaignSweep,
+        runs: &[PlannedRun],
+        store: &mut RecordStore,
+        stop: &Stop,
+    ) {
+        let name = &sweep.layers.name;
+        let before = runs.iter().filter_map(|run| {
+            let record = store.get(name, &run.point, run.replicate)?;
+            record.is_unavailable().then(|| (run, record.apart()))
+        });
+        let before: Vec<(&PlannedRun, Option<String>)> = before.collect();
+        if before.is_empty() {
+            return;
+        }
+        let points: BTreeSet<&Point> = before.iter().map(|(run, _)| &run.point).collect();
+        let points: Vec<Point> = points.into_iter().cloned().collect();
+        let now = self.reasons(&sweep.layers.options, &points, stop);
+        for (run, why) in before {
+            if now.get(&run.point) != Some(&why) {
+                store.repeat(name, &run.point, run.replicate);
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Point, RunRecord};
 use crate::state_file::{StateError, StateFile};
 use crate::sweep::{SweepMachine, has_records_of};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// Identity of a run: sweep, point, repetition.
@@ -15,6 +15,8 @@ type Key = (String, Point, u32);
 pub struct RecordStore {
     records: Vec<RunRecord>,
     places: HashMap<Key, usize>,
+    /// Runs to be done again although they have records.
+    again: HashSet<Key>,
     file: Option<StateFile>,
     /// Lines that could not be written so far, for example because the disk is full.
     unsaved: String,
@@ -52,11 +54,18 @@ impl RecordStore {
         Ok(store)
     }
 
-    /// Returns true if the run was done or is unavailable; failed runs are repeated.
+    /// Returns true if the run was done or is unavailable; failed runs are repeated, and those to be done again.
     pub fn has(&self, sweep: &str, point: &Point, replicate: u32) -> bool {
         let key = (sweep.to_owned(), point.clone(), replicate);
         let place = self.places.get(&key);
-        place.is_some_and(|&at| self.records[at].result.failure.is_none())
+        let done = place.is_some_and(|&at| self.records[at].result.failure.is_none());
+        done && !self.again.contains(&key)
+    }
+
+    /// Marks a run as to be done again; its record stays until then.
+    pub fn repeat(&mut self, sweep: &str, point: &Point, replicate: u32) {
+        let key = (sweep.to_owned(), point.clone(), replicate);
+        self.again.insert(key);
     }
 
     /// Adds `record`, replacing an earlier one of the same run. A run that was ended early is not written to the file,
@@ -89,6 +98,7 @@ impl RecordStore {
 
     fn insert(&mut self, record: RunRecord) {
         let key = (record.sweep.clone(), record.point.clone(), record.replicate);
+        self.again.remove(&key);
         match self.places.get(&key) {
             Some(&at) => self.records[at] = record,
             None => {

@@ -123,3 +123,28 @@ fn a_plan_says_what_the_check_of_a_run_refuses() {
         assert_eq!(points.collect::<Vec<_>>(), [(what, 1)], "{refused:?}");
     }
 }
+
+#[test]
+fn what_was_unavailable_is_done_once_it_is_available() {
+    let room = TempDir::new().unwrap();
+    let disk = room.path().join("disk.img");
+    fs::write(&disk, vec![7; 1 << 20]).unwrap();
+    let device = format!("emulated:instant,size=1M,file={}", disk.display());
+    let sweep = "[[sweep]]\nname = \"main\"\nrw = [\"randread\", \"randwrite\"]\nengine = \"nvme\"\n\
+                 completion = \"poll\"\n";
+    let campaign = on_device(&device, sweep);
+    let results = room.path().join("out");
+    let run = || {
+        let end = campaign.run(&results, Shard::ALL, 1, &Stop::default(), &Silent);
+        let end = end.unwrap();
+        (end.done, end.with_figures, end.unavailable.len())
+    };
+    assert_eq!(run(), (2, 1, 1));
+    // Its data may still not be lost.
+    assert_eq!(run(), (0, 1, 1));
+    fs::remove_file(&disk).unwrap();
+    assert_eq!(run(), (1, 2, 0));
+    assert_eq!(run(), (0, 2, 0));
+    let records = ResultsFolder::read(&results).unwrap().records;
+    assert!(records.iter().all(|record| !record.is_unavailable()));
+}

@@ -255,20 +255,33 @@ fn is_count(metric: Metric) -> bool {
     )
 }
 
-/// Returns a sentence on why `cells` have nothing to show; `needs` is what they need.
+/// Returns a sentence on why `cells` have nothing to show of `metrics`; `needs` is what they need.
 pub(super) fn no_data<'a>(
     cells: impl IntoIterator<Item = &'a Cell>,
+    metrics: &[Metric],
     needs: Option<&str>,
 ) -> String {
-    let apart = cells.into_iter().flat_map(|cell| &cell.apart);
+    let cells: Vec<&Cell> = cells.into_iter().collect();
+    let runs = || cells.iter().flat_map(|cell| &cell.runs);
+    let none = runs().next().is_none();
+    let apart = cells.iter().flat_map(|cell| &cell.apart);
     let apart: Vec<&KeptApart> = apart.collect();
     let because = match (apart.first(), needs) {
-        (Some(first), _) => match apart.iter().all(|one| one.unavailable) {
+        (Some(first), _) if none => match apart.iter().all(|one| one.unavailable) {
             true => format!("it is unavailable here: {}", first.why),
             false => format!("every run of it was kept apart: {}", first.why),
         },
-        (None, Some(needs)) => format!("it needs {needs}"),
-        (None, None) => "no run of it was done".into(),
+        (_, Some(needs)) => format!("it needs {needs}"),
+        (_, None) if none => "no run of it was done".into(),
+        (_, None) => {
+            let energy = metrics.iter().any(|one| matches!(one, Metric::Energy(..)));
+            let counts = runs().filter_map(|run| run.result.counts.as_ref());
+            let mut unmetered = counts.flat_map(|counts| &counts.unmetered);
+            match unmetered.next().filter(|_| energy) {
+                Some(one) => format!("its runs have no figure of {}: {}", one.meter, one.why),
+                None => "its runs have no figure of it, or figures of unlike sources".into(),
+            }
+        }
     };
     format!("No data here: {because}.")
 }

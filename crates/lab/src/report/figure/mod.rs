@@ -181,13 +181,19 @@ impl Maker<'_> {
         (!parts.is_empty()).then(|| parts.join(" "))
     }
 
-    /// Returns the boundaries and sources of the figure's energy.
-    fn energy(&self) -> Vec<(Boundary, String)> {
-        let mut found = Vec::new();
+    /// Returns the metrics of the axes, layers and parts.
+    fn metrics(&self) -> Vec<Metric> {
         let mut metrics = self.spec.y_metrics();
         metrics.extend(self.spec.x.iter().filter_map(|x| x.parse::<Metric>().ok()));
         metrics.extend(self.spec.layer.iter().filter_map(|layer| layer.metric));
         metrics.extend(self.spec.part.iter().filter_map(|part| part.metric));
+        metrics
+    }
+
+    /// Returns the boundaries and sources of the figure's energy.
+    fn energy(&self) -> Vec<(Boundary, String)> {
+        let mut found = Vec::new();
+        let metrics = self.metrics();
         let sweeps = self.spec.layer.iter().filter_map(|l| l.sweep.as_deref());
         for sweep in self.spec.sweep.as_deref().into_iter().chain(sweeps) {
             for cell in self.data.select(sweep, &self.spec.filter) {
@@ -209,7 +215,7 @@ impl Maker<'_> {
         let sweeps = self.spec.layer.iter().filter_map(|l| l.sweep.as_deref());
         let sweeps = self.spec.sweep.as_deref().into_iter().chain(sweeps);
         let cells = sweeps.flat_map(|sweep| self.data.select(sweep, &self.spec.filter));
-        no_data(cells, self.spec.needs.as_deref())
+        no_data(cells, &self.metrics(), self.spec.needs.as_deref())
     }
 
     /// Returns the mark of `cell` at `x`; `None` if it has no estimate of `metric`.

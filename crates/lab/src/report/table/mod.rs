@@ -135,7 +135,8 @@ impl TableMaker<'_> {
             Err(problem) => table.problem = Some(problem),
         }
         if table.rows.is_empty() && table.problem.is_none() {
-            table.problem = Some(no_data(self.cells(), self.spec.needs.as_deref()));
+            let (metrics, needs) = (&self.spec.metrics, self.spec.needs.as_deref());
+            table.problem = Some(no_data(self.cells(), metrics, needs));
         }
         let cells = table.rows.iter().flat_map(|row| &row.cells);
         table.modelled = cells

@@ -50,6 +50,35 @@ fn points_that_a_figure_does_not_tell_apart_are_a_problem_that_names_the_factor(
     );
 }
 
+#[test]
+fn a_figure_whose_runs_were_not_metered_says_why() {
+    let problem = |y: &str, unmetered: bool| {
+        let mut records = runs(POLL, 1, 1_000.0, 1.0, 40.0);
+        for record in &mut records {
+            let counts = record.result.counts.as_mut().unwrap();
+            counts.energy.clear();
+            counts.unmetered.extend(unmetered.then(|| Unmetered {
+                meter: "perf:package-0".into(),
+                why: "shorter than a second".into(),
+                too_short: true,
+            }));
+        }
+        let text = LINES.replace("\"iops\"", &format!("\"{y}\""));
+        let report = report(&text, records);
+        set(&report).figures[0].problem.clone()
+    };
+    assert_eq!(problem("iops", true), None);
+    let why = problem("watts", true).unwrap();
+    assert_eq!(
+        why,
+        "No data here: its runs have no figure of perf:package-0: shorter than a second."
+    );
+    let why = problem("watts", false).unwrap();
+    assert!(why.contains("its runs have no figure of it"), "{why}");
+    let why = problem("neighbour_percent", true).unwrap();
+    assert!(!why.contains("perf:package-0"), "{why}");
+}
+
 fn tile(metric: &str, records: Vec<RunRecord>) -> Tile {
     let report = report(&TILES.replace("METRIC", metric), records);
     let Drawing::Tiles(tiles) = &set(&report).figures[0].panels[0].drawing else {

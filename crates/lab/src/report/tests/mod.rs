@@ -13,7 +13,7 @@ use crate::record::{Platform, RunRecord};
 use crate::statistics::Interval;
 use joulio_twin::published::Paper;
 use joulio_units::Boundary;
-use joulio_workload::{CompletionMode, JobCounts, Spoiled, SpoiledBy};
+use joulio_workload::{CompletionMode, JobCounts, Spoiled, SpoiledBy, Unmetered};
 use serde::Deserialize;
 use std::fs;
 

@@ -1,6 +1,6 @@
 //! List of the published papers' tables and figures, with the commands that reproduce them and the outcomes.
 
-use super::assemble::{ItemStatus, Report};
+use super::assemble::{ItemStatus, Report, SetReport};
 use super::outcome::Outcome;
 use super::words;
 use crate::record::Platform;
@@ -15,7 +15,7 @@ pub struct PaperItem {
     pub id: String,
     /// Title in a few words.
     pub title: String,
-    /// Findings by platform and machine, in the order of the folders.
+    /// Findings by platform, in the order of the sets.
     pub found: Vec<PaperFinding>,
 }
 
@@ -43,25 +43,77 @@ impl PaperItem {
                 continue;
             };
             for set in &experiment.sets {
-                for status in &set.status {
-                    let Some(id) = &status.in_source else {
-                        continue;
-                    };
-                    let same = |one: &PaperItem| one.paper == *paper && one.id == *id;
-                    let at = items.iter().position(same).unwrap_or_else(|| {
-                        items.push(PaperItem {
-                            paper: paper.clone(),
-                            id: id.clone(),
-                            title: status.title.clone(),
-                            found: Vec::new(),
-                        });
-                        items.len() - 1
-                    });
-                    items[at].add(set.platform, status);
+                for item in PaperItem::of_set(paper, set) {
+                    let same = |one: &&mut PaperItem| one.paper == item.paper && one.id == item.id;
+                    match items.iter_mut().find(same) {
+                        Some(whole) => whole.unite(item),
+                        None => items.push(item),
+                    }
                 }
             }
         }
         items
+    }
+
+    /// Returns the tables and figures of `paper` in `set`, each with all of its parts.
+    fn of_set(paper: &str, set: &SetReport) -> Vec<PaperItem> {
+        let mut items: Vec<PaperItem> = Vec::new();
+        for status in &set.status {
+            let Some(id) = &status.in_source else {
+                continue;
+            };
+            let at = items.iter().position(|one| one.id == *id);
+            let at = at.unwrap_or_else(|| {
+                items.push(PaperItem {
+                    paper: paper.to_owned(),
+                    id: id.clone(),
+                    title: status.title.clone(),
+                    found: Vec::new(),
+                });
+                items.len() - 1
+            });
+            items[at].add(set.platform, status);
+        }
+        items
+    }
+
+    /// Adds the findings of another set.
+    fn unite(&mut self, other: PaperItem) {
+        self.entitle(&other.title);
+        for found in other.found {
+            self.add_finding(found);
+        }
+    }
+
+    /// Adds `title`, unless it is known.
+    fn entitle(&mut self, title: &str) {
+        if !self.title.contains(title) {
+            self.title = format!("{}; {title}", self.title);
+        }
+    }
+
+    /// Adds the finding of another set. Of several sets of a platform, those without data do not count.
+    fn add_finding(&mut self, other: PaperFinding) {
+        let mut found = self.found.iter_mut();
+        let Some(whole) = found.find(|one| one.platform == other.platform) else {
+            self.found.push(other);
+            return;
+        };
+        match (whole.data, other.data) {
+            (true, false) => {}
+            (false, true) => *whole = other,
+            _ => {
+                for command in other.commands {
+                    if !whole.commands.contains(&command) {
+                        whole.commands.push(command);
+                    }
+                }
+                if other.outcome < whole.outcome {
+                    whole.outcome = other.outcome;
+                    whole.because = other.because;
+                }
+            }
+        }
     }
 
     /// Returns true if it has data and a verdict on some platform.
@@ -100,9 +152,7 @@ impl PaperItem {
             whole.outcome = status.outcome;
             whole.because.clone_from(&status.because);
         }
-        if !self.title.contains(&status.title) {
-            self.title = format!("{}; {}", self.title, status.title);
-        }
+        self.entitle(&status.title);
     }
 }
 

@@ -157,6 +157,42 @@ fn a_papers_figure_in_two_parts_is_one_item_and_what_it_has_not_is_none() {
 }
 
 #[test]
+fn a_machine_with_other_sweeps_takes_away_no_data() {
+    let text = format!(
+        r#"{LINES}
+    [[observation]]
+    id = "O1"
+    text = "Polling is faster."
+    shown = ["F1a"]
+    rising = [{{ sweep = "main", metric = "iops", along = "completion", order = ["interrupt", "poll"] }}]
+    "#
+    );
+    let other = |machine: &str, sweep: &str, iops: f64| {
+        let mut records = runs(POLL, 1, 1_000.0, 1.0, 40.0);
+        records.extend(runs(INTERRUPT, 1, iops, 1.0, 40.0));
+        for record in &mut records {
+            record.machine = machine.into();
+            record.sweep = sweep.into();
+        }
+        records
+    };
+    // Sets are in the order of the machines' names.
+    for (name, sweep, iops, outcome) in [
+        ("1 box", "elsewhere", 900.0, Outcome::Holds),
+        ("b box", "elsewhere", 900.0, Outcome::Holds),
+        ("b box", "main", 900.0, Outcome::Holds),
+        ("b box", "main", 1_100.0, Outcome::Differs),
+    ] {
+        let records = [other("a box", "main", 900.0), other(name, sweep, iops)].concat();
+        let items = PaperItem::all(&report(&text, records));
+        assert_eq!(items.len(), 1);
+        assert!(items[0].is_judged(), "{name} {sweep}");
+        let found: Vec<_> = items[0].found.iter().map(|one| one.outcome).collect();
+        assert_eq!(found, [outcome], "{name} {sweep}");
+    }
+}
+
+#[test]
 fn a_command_makes_the_records_on_a_platform_that_has_them() {
     let source = |name: &str, on: &[Platform], writes| SweepSource {
         stands_in: false,

@@ -5,7 +5,8 @@
 //! After that every command fails at once.
 
 use super::VfioUserError;
-use joulio_vfio_user_wire::command::name;
+use super::files::Files;
+use joulio_vfio_user_wire::command::{DEVICE_GET_REGION_INFO, name};
 use joulio_vfio_user_wire::{Header, flags};
 use rustix::io::Errno;
 use rustix::net::{
@@ -15,7 +16,7 @@ use rustix::net::{
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,7 +64,7 @@ pub(super) struct Request<'a> {
 pub(super) struct Reply {
     /// Bytes after the header.
     pub(super) len: usize,
-    pub(super) fds: Vec<OwnedFd>,
+    pub(super) fds: Files,
 }
 
 impl Link {
@@ -186,7 +187,7 @@ impl Link {
     ) -> Result<Reply, VfioUserError> {
         let mut head = [0u8; Header::BYTES];
         let mut got = 0;
-        let mut fds = Vec::new();
+        let mut fds = Files::default();
         let mut end = None;
         // Until the header is there, the rest of it is expected.
         let mut whole = Header::BYTES + to.len();
@@ -228,10 +229,16 @@ impl Link {
         stream: &UnixStream,
         command: u16,
         parts: &mut [IoSliceMut<'_>],
-        fds: &mut Vec<OwnedFd>,
+        fds: &mut Files,
     ) -> Result<usize, VfioUserError> {
         let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
-        let mut control = RecvAncillaryBuffer::new(&mut room);
+        // Only a region is described with a file.
+        let takes_fds = command == DEVICE_GET_REGION_INFO;
+        let mut control = match takes_fds {
+            true => RecvAncillaryBuffer::new(&mut room),
+            // The kernel drops descriptors that come all the same, without a close that could block.
+            false => RecvAncillaryBuffer::default(),
+        };
         let begun = Instant::now();
         let mut end = begun + self.patience;
         let mut cancelled = false;
@@ -254,10 +261,11 @@ impl Link {
             }
         }
         if came.flags.contains(ReturnFlags::CTRUNC) || fds.len() > MAX_FDS {
-            return Err(self.malformed(
-                command,
-                format!("more than {MAX_FDS} file descriptors came along"),
-            ));
+            let problem = match takes_fds {
+                true => format!("more than {MAX_FDS} file descriptors came along"),
+                false => "file descriptors came along".into(),
+            };
+            return Err(self.malformed(command, problem));
         }
         if came.bytes == 0 {
             return Err(self.closed(command));

@@ -7,6 +7,7 @@
 mod config;
 mod doorbell;
 mod error;
+mod files;
 mod interrupts;
 mod json;
 mod link;

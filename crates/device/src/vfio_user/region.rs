@@ -2,7 +2,7 @@
 
 use super::session::Session;
 use crate::DeviceError;
-use crate::foreign::{huge_page, is_memory};
+use crate::foreign::huge_page;
 use crate::mmio::MappedBar;
 use joulio_vfio_user_wire::{CapabilityHeader, RegionInfo, SparseArea, SparseHeader, command};
 use rustix::fs::fstat;
@@ -31,7 +31,7 @@ impl Region {
                 format!("region {index}: {problem}"),
             )
         };
-        let (answer, mut files) = session.region_info(index)?;
+        let (answer, files) = session.region_info(index)?;
         let (info, _) =
             RegionInfo::read_from_prefix(&answer).map_err(|_| malformed("it is too short"))?;
         if info.index != index {
@@ -44,9 +44,8 @@ impl Region {
         // Without a file there is nothing to map, whatever the flags say. A file that is not memory could make an
         // access wait for ever. In a truncated file of huge pages, a missing page could not be replaced by another. In
         // those cases messages are used.
-        let file = files.drain(..).next();
-        let file = file
-            .filter(|file| is_memory(file.as_fd()) && matches!(huge_page(file.as_fd()), Ok(None)));
+        let file = files.into_memory();
+        let file = file.filter(|file| matches!(huge_page(file.as_fd()), Ok(None)));
         if let Some(file) = file.filter(|_| info.flags & RegionInfo::MMAP != 0) {
             let areas = areas(&info, &answer).map_err(&malformed)?;
             for area in areas {

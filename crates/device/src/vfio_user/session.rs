@@ -1,13 +1,14 @@
 //! The commands of the protocol, one function each.
 
 use super::VfioUserError;
+use super::files::Files;
 use super::json::Json;
 use super::link::{Link, MAX_FDS, Request};
 use joulio_vfio_user_wire::{
     DeviceInfo, DmaMap, DmaUnmap, IrqInfo, IrqSet, MAJOR, MAX_DATA, MINOR, RegionAccess,
     RegionInfo, Version, command, pci,
 };
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 /// A connection on which both sides have agreed on the version.
@@ -86,7 +87,7 @@ impl Session {
     }
 
     /// Requests a region's description; returns the reply with the capabilities, and the files that came with it.
-    pub(super) fn region_info(&self, index: u32) -> Result<(Vec<u8>, Vec<OwnedFd>), VfioUserError> {
+    pub(super) fn region_info(&self, index: u32) -> Result<(Vec<u8>, Files), VfioUserError> {
         let mut answer = vec![0; RegionInfo::BYTES + CAPABILITIES];
         let request = RegionInfo {
             argsz: answer.len() as u32,

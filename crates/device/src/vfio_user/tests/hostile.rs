@@ -166,11 +166,33 @@ fn silence_and_dripping_end_in_time() {
 
 #[test]
 fn too_many_descriptors_are_an_error() {
-    is_malformed(&Peer::twisted(command::VERSION, |answer| {
-        for _ in 0..40 {
-            answer.fds.push(crate::Vector::eventfd().unwrap());
+    for command in [command::VERSION, command::DEVICE_GET_REGION_INFO] {
+        is_malformed(&Peer::twisted(command, |answer| {
+            for _ in 0..40 {
+                answer.fds.push(crate::Vector::eventfd().unwrap());
+            }
+        }));
+    }
+}
+
+#[test]
+fn only_a_region_brings_descriptors_along() {
+    for command in ALL {
+        let with_fd = |answer: &mut Answer| answer.fds.push(crate::Vector::eventfd().unwrap());
+        if command != command::DEVICE_GET_REGION_INFO {
+            is_malformed(&Peer::twisted(command, with_fd));
         }
-    }));
+    }
+}
+
+#[test]
+fn a_region_whose_file_is_not_memory_is_accessed_by_messages() {
+    let (_peer, device) = Peer::open(Inside::new(true), |answer| {
+        if answer.header.command == command::DEVICE_GET_REGION_INFO {
+            answer.fds.insert(0, crate::Vector::eventfd().unwrap());
+        }
+    });
+    assert!(!device.unwrap().doorbells_mapped());
 }
 
 #[test]

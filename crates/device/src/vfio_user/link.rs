@@ -6,12 +6,14 @@
 
 use super::VfioUserError;
 use super::files::Files;
-use joulio_vfio_user_wire::command::{DEVICE_GET_REGION_INFO, name};
+use joulio_vfio_user_wire::command::{DEVICE_GET_REGION_INFO, VERSION, name};
 use joulio_vfio_user_wire::{Header, flags};
 use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
+    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
+    recvmsg, sendmsg, socket_with,
 };
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -31,9 +33,9 @@ const MAX_COMMAND_BYTES: usize = 256;
 /// Maximum number of descriptors of one message, in either direction.
 pub(super) const MAX_FDS: usize = 16;
 
-/// Interval at which a wait for a reply checks whether it was cancelled.
+/// Interval at which a wait for the peer checks whether it was cancelled.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
-/// Time that a reply is waited for once the wait was cancelled: a server that works has answered by then.
+/// Time that the peer is waited for once the wait was cancelled: a server that works has answered by then.
 const GRACE: Duration = Duration::from_millis(400);
 
 pub(super) struct Link {
@@ -68,10 +70,47 @@ pub(super) struct Reply {
 }
 
 impl Link {
-    pub(super) fn connect(device: &str, path: &Path) -> Result<Link, VfioUserError> {
-        let stream =
-            UnixStream::connect(path).map_err(|source| connect_error(device, path, source))?;
-        Link::over(device, stream, PATIENCE)
+    /// Connects to the server at `path`, until `cancelled` is set, which then applies to the link.
+    pub(super) fn connect(
+        device: &str,
+        path: &Path,
+        cancelled: Option<&Arc<AtomicBool>>,
+    ) -> Result<Link, VfioUserError> {
+        Link::connect_within(device, path, cancelled, PATIENCE)
+    }
+
+    /// Connects as [`Link::connect`] does, and waits for the server, and then for each reply, as long as `patience`.
+    pub(super) fn connect_within(
+        device: &str,
+        path: &Path,
+        cancelled: Option<&Arc<AtomicBool>>,
+        patience: Duration,
+    ) -> Result<Link, VfioUserError> {
+        let failed = |error: Errno| connect_error(device, path, error.into());
+        let address = SocketAddrUnix::new(path).map_err(failed)?;
+        let flags = SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
+        let socket = socket.map_err(failed)?;
+        // While the server's queue is full, connect(2) waits as long as a send may.
+        let interval = patience.min(CHECK_INTERVAL);
+        set_socket_timeout(&socket, Timeout::Send, Some(interval)).map_err(failed)?;
+        let is_cancelled = || cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed));
+        let mut wait = Wait::new(patience);
+        loop {
+            match rustix::net::connect(&socket, &address) {
+                Ok(()) => break,
+                Err(Errno::AGAIN | Errno::INTR) if wait.goes_on(is_cancelled) => {}
+                Err(Errno::AGAIN | Errno::INTR) => {
+                    return Err(silent(device, VERSION, wait.begun.elapsed()));
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        let link = Link::over(device, socket.into(), patience)?;
+        if let Some(flag) = cancelled {
+            link.cancel_on(flag);
+        }
+        Ok(link)
     }
 
     /// Makes a link over `stream` that waits for a reply as long as `patience`.
@@ -239,19 +278,12 @@ impl Link {
             // The kernel drops descriptors that come all the same, without a close that could block.
             false => RecvAncillaryBuffer::default(),
         };
-        let begun = Instant::now();
-        let mut end = begun + self.patience;
-        let mut cancelled = false;
+        let mut wait = Wait::new(self.patience);
         let came = loop {
             match recvmsg(stream, parts, &mut control, RecvFlags::CMSG_CLOEXEC) {
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) if Instant::now() < end => {
-                    if !cancelled && self.is_cancelled() {
-                        cancelled = true;
-                        end = end.min(Instant::now() + GRACE);
-                    }
-                }
-                Err(Errno::AGAIN) => return Err(self.silent(command, begun.elapsed())),
+                Err(Errno::AGAIN) if wait.goes_on(|| self.is_cancelled()) => {}
+                Err(Errno::AGAIN) => return Err(self.silent(command, wait.begun.elapsed())),
                 other => break other.map_err(|error| self.failed(command, error))?,
             }
         };
@@ -315,11 +347,7 @@ impl Link {
     }
 
     fn silent(&self, command: u16, waited: Duration) -> VfioUserError {
-        VfioUserError::Silent {
-            device: self.device.clone(),
-            command: name(command),
-            seconds: waited.as_secs(),
-        }
+        silent(&self.device, command, waited)
     }
 
     fn closed(&self, command: u16) -> VfioUserError {
@@ -342,6 +370,42 @@ impl Link {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A wait for the peer.
+struct Wait {
+    begun: Instant,
+    end: Instant,
+    is_cancelled: bool,
+}
+
+impl Wait {
+    fn new(patience: Duration) -> Wait {
+        let begun = Instant::now();
+        Wait {
+            begun,
+            end: begun + patience,
+            is_cancelled: false,
+        }
+    }
+
+    /// Whether there is time left; not much of it from the first call on for which `cancelled` is true.
+    fn goes_on(&mut self, cancelled: impl Fn() -> bool) -> bool {
+        let now = Instant::now();
+        if !self.is_cancelled && cancelled() {
+            self.is_cancelled = true;
+            self.end = self.end.min(now + GRACE);
+        }
+        now < self.end
+    }
+}
+
+fn silent(device: &str, command: u16, waited: Duration) -> VfioUserError {
+    VfioUserError::Silent {
+        device: device.into(),
+        command: name(command),
+        seconds: waited.as_secs(),
     }
 }
 

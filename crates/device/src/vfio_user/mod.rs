@@ -67,10 +67,7 @@ impl VfioUserDevice {
         cancelled: Option<&Arc<AtomicBool>>,
     ) -> Result<VfioUserDevice, DeviceError> {
         let name = format!("vfio-user:{}", path.display());
-        let link = Link::connect(&name, path)?;
-        if let Some(flag) = cancelled {
-            link.cancel_on(flag);
-        }
+        let link = Link::connect(&name, path, cancelled)?;
         VfioUserDevice::open(name, link)
     }
 

@@ -6,7 +6,10 @@ use crate::vfio_user::link::{Link, Request};
 use crate::vfio_user::{VfioUserDevice, VfioUserError};
 use joulio_vfio_user_wire::{Header, command, flags};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -319,6 +322,49 @@ fn nobody_who_was_cancelled_waits_for_a_mute_peer() {
     };
     let error = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| link.request(&request, &mut []).err());
+        flag.store(true, Ordering::Relaxed);
+        waiting.join().unwrap()
+    });
+    assert!(
+        matches!(error, Some(VfioUserError::Silent { .. })),
+        "{error:?}"
+    );
+    assert!(begin.elapsed() < Duration::from_secs(300));
+}
+
+/// Returns a server that accepts nobody, as libvfio-user's does while it serves a client, and the only client whose
+/// connection it has room for.
+fn busy(path: &Path) -> (OwnedFd, UnixStream) {
+    let server = socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+    bind(&server, &SocketAddrUnix::new(path).unwrap()).unwrap();
+    listen(&server, 0).unwrap();
+    (server, UnixStream::connect(path).unwrap())
+}
+
+#[test]
+fn a_server_that_accepts_nobody_is_silent() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("nvme.sock");
+    let _busy = busy(&path);
+    let patience = Duration::from_millis(300);
+    let error = Link::connect_within("vfio-user:busy", &path, None, patience).err();
+    assert!(
+        matches!(error, Some(VfioUserError::Silent { .. })),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn nobody_who_was_cancelled_waits_to_be_accepted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("nvme.sock");
+    let _busy = busy(&path);
+    let flag = Arc::new(AtomicBool::new(false));
+    let begin = Instant::now();
+    let patience = Duration::from_secs(600);
+    let connect = || Link::connect_within("vfio-user:busy", &path, Some(&flag), patience);
+    let error = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| connect().err());
         flag.store(true, Ordering::Relaxed);
         waiting.join().unwrap()
     });

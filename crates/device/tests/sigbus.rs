@@ -67,11 +67,42 @@ fn mapped(pages: usize) -> (File, *mut u8) {
 
 /// Makes memory of another process, guarded by the driver, whose second page is gone already.
 fn truncated_by_a_peer() -> SharedMemory {
+    truncated(2)
+}
+
+/// Makes `pages` pages of memory of another process, guarded by the driver, of which only the first is left.
+fn truncated(pages: usize) -> SharedMemory {
     let file = File::from(memfd_create("peer", MemfdFlags::CLOEXEC).unwrap());
-    file.set_len(2 * PAGE as u64).unwrap();
-    let memory = SharedMemory::from_file(file.as_fd(), 0, 2 * PAGE, true).unwrap();
+    file.set_len((pages * PAGE) as u64).unwrap();
+    let memory = SharedMemory::from_file(file.as_fd(), 0, pages * PAGE, true).unwrap();
     file.set_len(PAGE as u64).unwrap();
     memory
+}
+
+/// Splits a reservation until the process has all mappings but two of the `limit` that the kernel allows it.
+fn use_up_mappings(limit: usize) {
+    let pages = 2 * limit;
+    // SAFETY: a new mapping, placed by the kernel.
+    let base = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            pages * PAGE,
+            libc::PROT_NONE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    assert_ne!(base, libc::MAP_FAILED);
+    let protect = |page: usize, access| {
+        // SAFETY: a page of the reservation, which nobody accesses.
+        unsafe { libc::mprotect(base.cast::<u8>().add(page * PAGE).cast(), PAGE, access) }
+    };
+    let refused = (1..pages)
+        .step_by(2)
+        .find(|&page| protect(page, libc::PROT_READ) != 0);
+    let last = refused.expect("a limit") - 2;
+    assert_eq!(protect(last, libc::PROT_NONE), 0);
 }
 
 /// Installs `handler` for SIGBUS, as the program's own.
@@ -163,6 +194,39 @@ fn every_access_of_the_program_to_a_truncated_file_reaches_its_own_handler() {
             assert_eq!(calls(), 256);
         },
     );
+}
+
+#[test]
+fn a_process_without_mappings_left_survives_a_page_that_vanished() {
+    passes(
+        "a_process_without_mappings_left_survives_a_page_that_vanished",
+        || {
+            let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap();
+            let limit: usize = limit.trim().parse().unwrap();
+            if limit > 1 << 20 {
+                eprintln!("skipped: vm.max_map_count is {limit}, too many mappings to make");
+                return;
+            }
+            let guarded = truncated_by_a_peer();
+            use_up_mappings(limit);
+            assert_eq!(guarded.load_u32(PAGE), 0);
+            guarded.store_u32(PAGE, 5);
+            assert_eq!(guarded.load_u32(PAGE), 5);
+        },
+    );
+}
+
+#[test]
+fn pages_that_vanish_do_not_use_up_the_mappings() {
+    passes("pages_that_vanish_do_not_use_up_the_mappings", || {
+        let guarded = truncated(8192);
+        for page in (1..8192).step_by(2) {
+            assert_eq!(guarded.load_u32(page * PAGE), 0);
+        }
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let count = maps.lines().count();
+        assert!(count < 2000, "{count}");
+    });
 }
 
 #[test]

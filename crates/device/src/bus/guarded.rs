@@ -19,9 +19,13 @@ pub(crate) enum Fill {
 
 /// A mapping that contains an address.
 pub(super) struct Place {
+    /// Addresses of the whole mapping.
+    pub(super) range: Range<usize>,
     /// Size of its pages in bytes.
     pub(super) page: usize,
     pub(super) fill: Fill,
+    /// Number of pages of it that vanished before.
+    pub(super) vanished: usize,
 }
 
 #[derive(Default)]
@@ -31,6 +35,7 @@ struct Slot {
     end: AtomicUsize,
     page: AtomicUsize,
     ones: AtomicBool,
+    vanished: AtomicUsize,
 }
 
 const SLOTS: usize = 64;
@@ -89,23 +94,30 @@ impl Slot {
         self.end.store(range.end, SeqCst);
         self.page.store(page, SeqCst);
         self.ones.store(fill == Fill::Ones, SeqCst);
+        self.vanished.store(0, SeqCst);
         self.version.fetch_add(1, SeqCst);
     }
 
-    /// Returns the slot's mapping if it contains `address`; `None` also while the slot is being changed.
+    /// Returns the slot's mapping if it contains `address`, whose page vanished; `None` also while the slot is being
+    /// changed.
     fn find(&self, address: usize) -> Option<Place> {
         let version = self.version.load(SeqCst);
-        let inside = (self.start.load(SeqCst)..self.end.load(SeqCst)).contains(&address);
+        let range = self.start.load(SeqCst)..self.end.load(SeqCst);
+        if !range.contains(&address) {
+            return None;
+        }
         let place = Place {
+            range,
             page: self.page.load(SeqCst),
             fill: if self.ones.load(SeqCst) {
                 Fill::Ones
             } else {
                 Fill::Zeroes
             },
+            vanished: self.vanished.fetch_add(1, SeqCst),
         };
         let steady = version.is_multiple_of(2) && self.version.load(SeqCst) == version;
-        (inside && steady).then_some(place)
+        steady.then_some(place)
     }
 }
 
@@ -116,7 +128,7 @@ impl std::fmt::Debug for Slot {
     }
 }
 
-/// Finds the guarded mapping that contains `address`. Takes no lock.
+/// Finds the guarded mapping that contains `address`, whose page vanished. Takes no lock.
 pub(super) fn find(address: usize) -> Option<Place> {
     let mut chunk: *const Chunk = CHUNKS.load(SeqCst);
     // SAFETY: chunks are leaked: a pointer to one stays valid, and only its atomics change.

@@ -3,7 +3,8 @@
 //!
 //! Such an access cannot be checked beforehand without a race. The handler maps a page where there is none any more,
 //! and the access continues: it reads zeroes where a file ended, so that only the process that truncated its memory
-//! loses data; all ones where registers were, as PCIe returns for a device that is not there.
+//! loses data; all ones where registers were, as PCIe returns for a device that is not there. Where many pages of a
+//! file vanish, the whole mapping is replaced: page by page it would use up the mappings that a process may have.
 //!
 //! Only mappings that joulio made are served ([`guarded`]). Every other SIGBUS is passed on to the program's own action
 //! ([`before`]).
@@ -22,6 +23,10 @@ use guarded::Place;
 use std::io;
 use std::ops::Range;
 
+/// Maximum number of pages of a mapping that are replaced one by one. Each adds up to two mappings to the process,
+/// which may have 65,530 by default (`vm.max_map_count`).
+const MAX_REPLACED: usize = 256;
+
 /// Guards `range`, so that accesses to pages of it that vanish find `fill` instead of ending the process, until the
 /// guard is dropped. Pages are of `page` bytes; the range is mapped, and was not accessed yet.
 pub(crate) fn guard(range: Range<usize>, page: usize, fill: Fill) -> io::Result<Guard> {
@@ -37,7 +42,9 @@ extern "C" fn answer(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
     {
         // SAFETY: the thread's own errno, which the interrupted code may be about to read.
         let errno = unsafe { *libc::__errno_location() };
-        let replaced = replace(&place, address);
+        let replaced = place.vanished >= MAX_REPLACED && replace_all(&place)
+            || replace(&place, address)
+            || replace_all(&place);
         // SAFETY: as above.
         unsafe { *libc::__errno_location() = errno };
         if replaced {
@@ -80,4 +87,18 @@ fn replace(place: &Place, address: usize) -> bool {
         }
     }
     true
+}
+
+/// Maps new memory in the place of a whole file of which pages vanish, in one mapping; `false` if that fails.
+fn replace_all(place: &Place) -> bool {
+    if place.fill != Fill::Zeroes {
+        return false;
+    }
+    let start = place.range.start as *mut libc::c_void;
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    // SAFETY: the range is a mapping of joulio, and no reference points into it. The data that is lost is in a file
+    // that another process truncated.
+    let base = unsafe { libc::mmap(start, place.range.len(), access, flags, -1, 0) };
+    base != libc::MAP_FAILED
 }

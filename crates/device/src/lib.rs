@@ -31,6 +31,7 @@
 //! ```
 #![warn(clippy::missing_errors_doc)]
 mod admin_data;
+mod allocate;
 mod arena;
 mod buffer;
 mod bus;

@@ -5,12 +5,14 @@
 //! that were once allocated stay in the pool until the device is closed: only its reset stops it from accessing them.
 
 use super::physical::{HUGE, NoAddress, PageMap};
+use crate::allocate::allocate;
 use crate::huge_pages::is_huge;
 use crate::iova::PAGE;
 use crate::{DeviceError, Iova, IovaSpace, SharedMemory};
 use rustix::fs::{
     FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, ftruncate, memfd_create,
 };
+use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -193,11 +195,17 @@ impl HugePool {
         if offset >= SIZE {
             return Ok(None);
         }
-        if fallocate(&self.file, FallocateFlags::empty(), offset, HUGE as u64).is_err() {
+        if let Err(error) = allocate(self.file.as_fd(), offset, HUGE as u64) {
             if offset < state.end {
                 state.holes.push(offset);
             }
-            return Ok(None);
+            return match error {
+                Errno::NOSPC | Errno::NOMEM => Ok(None),
+                _ => Err(DeviceError::Os {
+                    what: "allocate a huge page (fallocate)".into(),
+                    source: error.into(),
+                }),
+            };
         }
         state.end = state.end.max(offset + HUGE as u64);
         match self.mapped(&[offset]).and_then(|page| self.address(&page)) {

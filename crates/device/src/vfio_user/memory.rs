@@ -5,6 +5,7 @@
 //! sealed, so that a peer cannot shrink them; a hole that it punches reads as zeroes.
 
 use super::session::Session;
+use crate::allocate::allocate;
 use crate::{
     DeviceError, DmaDomain, DmaMapping, DmaMemory, Iova, IovaSpace, PageKind, SharedMemory,
 };
@@ -130,7 +131,7 @@ impl Store {
             .ok_or(DeviceError::IovaSpace { wanted: len })?;
         let offset = iova.0 - self.first;
         // Faulted in now rather than at the first touch, where a lack of memory would raise a signal.
-        let memory = fallocate(&self.file, FallocateFlags::empty(), offset, len as u64)
+        let memory = allocate(self.file.as_fd(), offset, len as u64)
             .map_err(io::Error::from)
             .and_then(|()| {
                 let file = self.file.as_fd();

@@ -229,7 +229,9 @@ impl SharedMemory {
         taken: impl Send + Sync + 'static,
     ) -> SharedMemory {
         let base = NonNull::new(self.at(offset, len)).expect("inside a mapping");
-        SharedMemory::owned(base, len, self.pages, (taken, Arc::clone(self)))
+        let mut part = SharedMemory::owned(base, len, self.pages, (taken, Arc::clone(self)));
+        part.private = self.private;
+        part
     }
 
     /// Maps the huge pages at `offsets` of `file`, one after the other in the order given, and faults all of them in.

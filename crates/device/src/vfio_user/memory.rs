@@ -15,6 +15,7 @@ use rustix::fs::{
 };
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Size of each file in bytes: more than a client ever uses, and addresses of 37 bits.
@@ -25,8 +26,8 @@ const ORDINARY: usize = 4096;
 pub(super) struct Memory {
     session: Arc<Session>,
     domain: DmaDomain,
-    ordinary: Store,
-    huge: Option<Store>,
+    ordinary: Arc<Store>,
+    huge: Option<Arc<Store>>,
 }
 
 struct Store {
@@ -46,9 +47,9 @@ impl Memory {
         Ok(Memory {
             session,
             domain: DmaDomain::unique(),
-            ordinary,
+            ordinary: Arc::new(ordinary),
             // A kernel without huge pages has no such file either.
-            huge: Store::new(PageKind::Huge, SIZE).ok(),
+            huge: Store::new(PageKind::Huge, SIZE).ok().map(Arc::new),
         })
     }
 
@@ -56,49 +57,63 @@ impl Memory {
     pub(super) fn allocate(this: &Arc<Memory>, len: usize) -> Result<DmaMemory, DeviceError> {
         if len >= HUGE / 2
             && let Some(huge) = &this.huge
-            && let Ok(piece) = huge.take(len)
+            && let Ok(piece) = Store::take(huge, len)
         {
             return Memory::map(this, piece);
         }
-        let piece = this.ordinary.take(len)?;
+        let piece = Store::take(&this.ordinary, len)?;
         Memory::map(this, piece)
     }
 
     fn map(this: &Arc<Memory>, piece: Piece) -> Result<DmaMemory, DeviceError> {
-        let store = this.store(piece.memory.pages());
+        let Piece { memory, range } = piece;
         let map = DmaMap {
             argsz: DmaMap::BYTES as u32,
             flags: DmaMap::READ | DmaMap::WRITE,
-            offset: piece.iova.0 - store.first,
-            address: piece.iova.0,
-            size: piece.memory.len() as u64,
+            offset: range.offset(),
+            address: range.iova.0,
+            size: range.len as u64,
         };
-        let mapped = this.session.dma_map(&map, store.file.as_fd());
-        if let Err(error) = mapped {
-            store.put_back(piece.iova, piece.memory.len());
-            return Err(error.into());
-        }
+        this.session.dma_map(&map, range.store.file.as_fd())?;
+        range.mapped.store(true, Ordering::Relaxed);
+        let iova = range.iova;
         let mapping = Mapping {
-            iova: piece.iova,
-            len: piece.memory.len(),
-            pages: piece.memory.pages(),
+            range,
             owner: Arc::clone(this),
         };
-        Ok(DmaMemory::new(Arc::new(piece.memory), piece.iova, mapping))
-    }
-
-    fn store(&self, pages: PageKind) -> &Store {
-        match (&self.huge, pages) {
-            (Some(huge), PageKind::Huge) => huge,
-            _ => &self.ordinary,
-        }
+        Ok(DmaMemory::new(Arc::new(memory), iova, mapping))
     }
 }
 
 /// A part of a store, mapped in this process and not yet for the peer.
 struct Piece {
     memory: SharedMemory,
+    range: Arc<Range>,
+}
+
+/// A range of a store's file, given back to the store when neither this process nor the peer has it mapped any more.
+struct Range {
+    store: Arc<Store>,
     iova: Iova,
+    len: usize,
+    /// Whether the peer may have it mapped.
+    mapped: AtomicBool,
+}
+
+impl Range {
+    /// Returns the offset in the file in bytes.
+    fn offset(&self) -> u64 {
+        self.iova.0 - self.store.first
+    }
+}
+
+impl Drop for Range {
+    fn drop(&mut self) {
+        // Memory that a peer may still have mapped is never handed out again.
+        if !*self.mapped.get_mut() {
+            self.store.put_back(self.iova, self.len);
+        }
+    }
 }
 
 impl Store {
@@ -119,38 +134,41 @@ impl Store {
         })
     }
 
-    fn take(&self, len: usize) -> Result<Piece, DeviceError> {
-        let page = match self.pages {
+    fn take(this: &Arc<Store>, len: usize) -> Result<Piece, DeviceError> {
+        let page = match this.pages {
             PageKind::Ordinary | PageKind::Transparent => ORDINARY,
             PageKind::Huge => HUGE,
         };
         let len = len.max(1).next_multiple_of(page);
-        let iova = self
+        let iova = this
             .lock()
             .allocate(len, page)
             .ok_or(DeviceError::IovaSpace { wanted: len })?;
-        let offset = iova.0 - self.first;
+        let range = Arc::new(Range {
+            store: Arc::clone(this),
+            iova,
+            len,
+            mapped: AtomicBool::new(false),
+        });
+        let offset = range.offset();
         // Faulted in now rather than at the first touch, where a lack of memory would raise a signal.
-        let memory = allocate(self.file.as_fd(), offset, len as u64)
+        let memory = allocate(this.file.as_fd(), offset, len as u64)
             .map_err(io::Error::from)
             .and_then(|()| {
-                let file = self.file.as_fd();
+                let file = this.file.as_fd();
                 let flags = libc::MAP_SHARED;
-                SharedMemory::map_file(file, offset, len, flags, self.pages, page)
+                SharedMemory::map_file(file, offset, len, flags, this.pages, page)
             });
-        match memory {
-            Ok(memory) => Ok(Piece { memory, iova }),
-            Err(source) => {
-                self.put_back(iova, len);
-                Err(DeviceError::Memory {
-                    wanted: len,
-                    source,
-                })
-            }
-        }
+        let memory = memory.map_err(|source| DeviceError::Memory {
+            wanted: len,
+            source,
+        })?;
+        // Whoever shares the memory keeps the range.
+        let memory = Arc::new(memory).part(0, len, Arc::clone(&range));
+        Ok(Piece { memory, range })
     }
 
-    /// Returns a range that the peer has unmapped to its store; the next allocation of it reads as zeroes.
+    /// Returns a range that nobody has mapped to its store; the next allocation of it reads as zeroes.
     fn put_back(&self, iova: Iova, len: usize) {
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         // A range that could not be emptied is not handed out again.
@@ -166,9 +184,7 @@ impl Store {
 
 /// Memory mapped for the peer; unmapped there when dropped.
 struct Mapping {
-    iova: Iova,
-    len: usize,
-    pages: PageKind,
+    range: Arc<Range>,
     owner: Arc<Memory>,
 }
 
@@ -180,10 +196,8 @@ impl DmaMapping for Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        let gone = self.owner.session.dma_unmap(self.iova.0, self.len as u64);
-        // Memory that a peer may still have mapped is never handed out again.
-        if gone.is_ok() {
-            self.owner.store(self.pages).put_back(self.iova, self.len);
-        }
+        let range = &self.range;
+        let gone = self.owner.session.dma_unmap(range.iova.0, range.len as u64);
+        range.mapped.store(gone.is_err(), Ordering::Relaxed);
     }
 }

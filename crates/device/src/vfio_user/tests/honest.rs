@@ -85,6 +85,25 @@ fn memory_that_is_used_again_is_zero_again() {
 }
 
 #[test]
+fn memory_that_is_shared_is_not_used_again_before_it_is_dropped() {
+    let (peer, device) = Peer::honest(true);
+    let piece = device.allocate(4096).unwrap();
+    let at = piece.iova();
+    piece.memory().store_u32(0, 9);
+    let shared = piece.share();
+    drop(piece);
+    assert!(peer.inside.lock().unwrap().maps.is_empty());
+    let other = device.allocate(4096).unwrap();
+    assert_ne!(other.iova(), at);
+    assert_eq!(shared.load_u32(0), 9);
+    shared.store_u32(0, 7);
+    assert_eq!(other.memory().load_u32(0), 0);
+    assert!(!shared.is_private());
+    drop((shared, other));
+    assert_eq!(device.allocate(4096).unwrap().iova(), at);
+}
+
+#[test]
 fn a_peer_cannot_shrink_our_memory() {
     let (peer, device) = Peer::honest(true);
     let piece = device.allocate(4096).unwrap();

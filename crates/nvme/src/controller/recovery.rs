@@ -5,7 +5,7 @@
 //! the queue is created on the controller again.
 
 use super::death::Death;
-use super::shared::{Shared, lock};
+use super::shared::{Retired, Shared, lock};
 use crate::NvmeError;
 use crate::admin::Admin;
 use crate::registers::{CHECK_INTERVAL, MAX_CHECKS, MAX_RESET_CHECKS};
@@ -84,6 +84,8 @@ impl<D: Device> Shared<D> {
 
     /// Resets the controller because of `trouble`, unless it was reset since the generation `seen`.
     pub(crate) fn recover(&self, seen: u32, trouble: &NvmeError) -> Result<(), NvmeError> {
+        // Freed when no lock is held any more: the owner of memory may call into the controller when it is dropped.
+        let mut retired = Retired::default();
         let mut recovery = lock(&self.recovery);
         if let Some(death) = &recovery.dead {
             return Err(death.error(self.device.name()));
@@ -105,7 +107,7 @@ impl<D: Device> Shared<D> {
                 };
                 Err(Death::new(&nobody, self.registers().lets_go(self.cap)))
             }
-            _ => self.restart(trouble.lacks_vectors()),
+            _ => self.restart(trouble.lacks_vectors(), &mut retired),
         };
         match restarted {
             Ok(function) => {
@@ -175,8 +177,9 @@ impl<D: Device> Shared<D> {
     }
 
     /// Clears and sets CC.EN, and restores the state that the controller lost; where that does not help, or if
-    /// `whole`, resets the function before. Returns whether the function was reset.
-    fn restart(&self, whole: bool) -> Result<bool, Death> {
+    /// `whole`, resets the function before. Returns whether the function was reset. The memory that the controller no
+    /// longer uses goes to `retired`.
+    fn restart(&self, whole: bool, retired: &mut Retired) -> Result<bool, Death> {
         let mut admin = self.admin();
         let registers = self.registers();
         // A function that is being reset may read as zeroes, which is not CSTS.RDY = 0.
@@ -187,7 +190,7 @@ impl<D: Device> Shared<D> {
                 false => registers.disable_or_reset(self.cap, false),
             })
             .map_err(|error| Death::new(&error, false))?;
-        self.release_retired();
+        *retired = self.take_retired();
         // The controller may be enabled, and then uses the admin queue.
         let failed = |error: NvmeError| Death::new(&error, registers.lets_go(self.cap));
         match self.begin_again(&mut admin) {

@@ -49,7 +49,7 @@ struct Pool {
 
 /// Memory that the device may still use: freed once CSTS.RDY = 0.
 #[derive(Default)]
-struct Retired {
+pub(super) struct Retired {
     memory: Vec<Arc<DmaMemory>>,
     buffers: Vec<DmaBuffer>,
 }
@@ -202,9 +202,9 @@ impl<D: Device> Shared<D> {
         retired.buffers.extend(buffers);
     }
 
-    /// Frees the memory that was held: the controller is disabled.
-    pub(super) fn release_retired(&self) {
-        drop(std::mem::take(&mut *lock(&self.retired)));
+    /// Returns the memory that was held, for the caller to free: the controller is disabled.
+    pub(super) fn take_retired(&self) -> Retired {
+        std::mem::take(&mut *lock(&self.retired))
     }
 }
 

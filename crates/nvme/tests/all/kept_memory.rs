@@ -1,9 +1,12 @@
 //! Memory that a device may still write to is not reused, and memory that the device has released is freed.
 
-use crate::common::{Seen, open_spawned, watched};
+use crate::common::{Seen, Spy, open_spawned, watched};
+use joulio_device::{DmaDomain, DmaMapping, DmaMemory};
 use joulio_emulator::Fault;
-use joulio_nvme::ControllerOptions;
+use joulio_nvme::{Controller, ControllerOptions, DmaBuffer};
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Addresses that a device can reach, by the purpose of their allocation.
 struct Memory {
@@ -66,5 +69,56 @@ fn a_device_that_never_lets_go_keeps_its_memory() {
             }
             assert!(memory.spare.is_disjoint(&left), "reset: {reset}");
         }
+    });
+}
+
+/// A mapping whose end calls into the controller, as a program may that gets its memory back.
+struct Calling {
+    memory: DmaMemory,
+    controller: Arc<Controller<Spy>>,
+    /// Number of resets that the controller reports then.
+    resets: Arc<AtomicU64>,
+}
+
+impl Drop for Calling {
+    fn drop(&mut self) {
+        let resets = self.controller.resets();
+        // An admin command.
+        if self.controller.namespace(1).is_ok() {
+            self.resets.store(resets, Ordering::Relaxed);
+        }
+    }
+}
+
+impl DmaMapping for Calling {
+    fn domain(&self) -> DmaDomain {
+        self.memory.domain()
+    }
+}
+
+#[test]
+fn memory_that_a_reset_releases_is_freed_without_a_lock() {
+    watched(|| {
+        let (controller, _seen) =
+            open_spawned("drop@#1", Seen::default(), ControllerOptions::default());
+        let controller = Arc::new(controller);
+        let namespace = controller.namespace(1).unwrap();
+        let mut queue = controller.create_queue_pair(4).unwrap();
+        let memory = controller.allocate(4096).unwrap();
+        let (shared, iova) = (memory.share(), memory.iova());
+        let resets = Arc::new(AtomicU64::new(u64::MAX));
+        let calling = Calling {
+            memory,
+            controller: Arc::clone(&controller),
+            resets: Arc::clone(&resets),
+        };
+        let memory = DmaMemory::new(shared, iova, calling);
+        let buffer = DmaBuffer::carve(memory, 1, 4096).remove(0);
+        queue.read(&namespace, 0, 8, buffer, 0).unwrap();
+        queue.ring();
+        drop(queue);
+        assert_eq!(resets.load(Ordering::Relaxed), u64::MAX);
+        controller.reset().unwrap();
+        assert_eq!(resets.load(Ordering::Relaxed), 1);
     });
 }

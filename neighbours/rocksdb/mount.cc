@@ -1,16 +1,50 @@
 #include "mount.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <map>
+#include <vector>
 
 namespace joulio {
+namespace {
+
+// The mounts of the process, by their URIs.
+struct Mounts {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<Mount>> known;
+};
+
+// Never destroyed: RocksDB may be in use until the very end of a program.
+Mounts& AllMounts() {
+  static auto* mounts = new Mounts;
+  return *mounts;
+}
+
+// For a program that exits without deleting its database, whose mount has no end.
+void SyncAtExit() {
+  std::vector<std::shared_ptr<Mount>> left;
+  {
+    Mounts& mounts = AllMounts();
+    std::lock_guard<std::mutex> lock(mounts.mutex);
+    for (const auto& named : mounts.known) {
+      left.push_back(named.second.lock());
+    }
+  }
+  for (const auto& mount : left) {
+    if (mount != nullptr) {
+      mount->Sync();
+    }
+  }
+}
+
+}  // namespace
 
 std::shared_ptr<Mount> Mount::Of(const std::string& text, std::string* wrong) {
-  // Never destroyed: RocksDB may be in use until the very end of a program.
-  static auto* mutex = new std::mutex;
-  static auto* mounts = new std::map<std::string, std::weak_ptr<Mount>>;
-  std::lock_guard<std::mutex> lock(*mutex);
-  std::weak_ptr<Mount>& known = (*mounts)[text];
+  static const int registered = std::atexit(SyncAtExit);
+  static_cast<void>(registered);
+  Mounts& mounts = AllMounts();
+  std::lock_guard<std::mutex> lock(mounts.mutex);
+  std::weak_ptr<Mount>& known = mounts.known[text];
   std::shared_ptr<Mount> mount = known.lock();
   if (mount != nullptr) {
     return mount;
@@ -33,14 +67,19 @@ std::shared_ptr<Mount> Mount::Of(const std::string& text, std::string* wrong) {
   return mount;
 }
 
-Mount::~Mount() {
-  const Uri& uri = volume_->uri();
-  if (uri.allow_write) {
-    IOStatus synced = volume_->SyncAll();
-    if (!synced.ok()) {
-      std::fprintf(stderr, "joulio: not all could be written: %s\n", synced.ToString().c_str());
-    }
+void Mount::Sync() {
+  if (!volume_->uri().allow_write) {
+    return;
   }
+  IOStatus synced = volume_->SyncAll();
+  if (!synced.ok()) {
+    std::fprintf(stderr, "joulio: not all could be written: %s\n", synced.ToString().c_str());
+  }
+}
+
+Mount::~Mount() {
+  Sync();
+  const Uri& uri = volume_->uri();
   std::fprintf(stderr, "joulio: %s, %s: %s\n", uri.device.c_str(), uri.completion.c_str(),
                Report(*volume_, energy_).c_str());
 }

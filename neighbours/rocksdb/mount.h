@@ -21,6 +21,8 @@ class Mount {
   static std::shared_ptr<Mount> Of(const std::string& uri, std::string* wrong);
   // Makes all durable, and says on stderr what it came to.
   ~Mount();
+  // Makes all durable; a failure is a line on stderr.
+  void Sync();
   Mount(const Mount&) = delete;
   Mount& operator=(const Mount&) = delete;
 

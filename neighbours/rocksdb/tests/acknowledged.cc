@@ -2,6 +2,8 @@
 //
 //   acknowledged put URI DB SEED       puts synced keys until it is killed, each to stdout once it is
 //                                      acknowledged
+//   acknowledged leave URI DB SEED     puts 1000 keys that are not synced, each to stdout, and exits with the
+//                                      database open
 //   acknowledged check URI DB < KEYS   reads every key of stdin back; all others, and the whole database, too; and
 //                                      says how long the volume and the database took to open
 //
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -50,13 +53,13 @@ std::string ValueOf(const std::string& key) {
   return value;
 }
 
-void Put(rocksdb::DB* db, const std::string& seed) {
-  rocksdb::WriteOptions synced;
-  synced.sync = true;
-  for (unsigned long number = 0;; number++) {
+void Put(rocksdb::DB* db, const std::string& seed, bool synced, unsigned long keys) {
+  rocksdb::WriteOptions write_options;
+  write_options.sync = synced;
+  for (unsigned long number = 0; number < keys; number++) {
     // Spread, so that compactions have overlapping tables.
     const std::string key = std::to_string(number * 7919 % 10007) + '-' + seed + '-' + std::to_string(number);
-    Must(db->Put(synced, key, ValueOf(key)), "put");
+    Must(db->Put(write_options, key, ValueOf(key)), "put");
     const std::string line = key + '\n';
     // A line at once, so that a kill leaves no half of one.
     if (write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
@@ -91,11 +94,16 @@ unsigned long Check(rocksdb::DB* db, double opened) {
 
 int main(int count, char** words) {
   const bool put = count == 5 && std::strcmp(words[1], "put") == 0;
-  if (!put && (count != 4 || std::strcmp(words[1], "check") != 0)) {
-    std::fprintf(stderr, "acknowledged: put URI DB SEED, or check URI DB\n");
+  const bool leave = count == 5 && std::strcmp(words[1], "leave") == 0;
+  if (!put && !leave && (count != 4 || std::strcmp(words[1], "check") != 0)) {
+    std::fprintf(stderr, "acknowledged: put URI DB SEED, leave URI DB SEED, or check URI DB\n");
     return 2;
   }
   rocksdb::Options options = Small();
+  if (leave) {
+    // Nothing is flushed: the log alone has the keys.
+    options.write_buffer_size = 64 << 20;
+  }
   std::shared_ptr<rocksdb::Env> env;
   const auto begin = std::chrono::steady_clock::now();
   Must(rocksdb::Env::CreateFromUri(rocksdb::ConfigOptions(), "", words[2], &options.env, &env), "URI");
@@ -104,7 +112,12 @@ int main(int count, char** words) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   std::unique_ptr<rocksdb::DB> db(opened);
   if (put) {
-    Put(db.get(), words[4]);
+    Put(db.get(), words[4], true, ULONG_MAX);
+  }
+  if (leave) {
+    Put(db.get(), words[4], false, 1000);
+    // Without the end of `db`.
+    std::exit(0);
   }
   return Check(db.get(), seconds.count()) == 0 ? 0 : 1;
 }

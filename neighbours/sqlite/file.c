@@ -59,12 +59,16 @@ static int file_read(sqlite3_file *base, void *into, int length, sqlite3_int64 o
 
 static int file_write(sqlite3_file *base, const void *from, int length, sqlite3_int64 offset)
 {
+	if (of(base)->read_only)
+		return SQLITE_READONLY;
 	return code(joulio_file_write(of(base)->file, (uint64_t)offset, from, (size_t)length),
 		    SQLITE_IOERR_WRITE);
 }
 
 static int file_truncate(sqlite3_file *base, sqlite3_int64 size)
 {
+	if (of(base)->read_only)
+		return SQLITE_READONLY;
 	return code(joulio_file_truncate(of(base)->file, (uint64_t)size), SQLITE_IOERR_TRUNCATE);
 }
 

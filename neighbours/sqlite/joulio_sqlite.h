@@ -22,6 +22,8 @@ struct open_file {
 	int indexed;
 	/* A database that may be written: the volume is synced when it is closed. */
 	int database;
+	/* Opened without allow_write=1: writes are refused, also a checkpoint's. */
+	int read_only;
 	/* Removed when it is closed. */
 	char *temporary;
 };
@@ -37,6 +39,9 @@ struct joulio_volume *volume_that_is_open(void);
 
 /* Whether it was opened to be written. */
 int volume_is_written(void);
+
+/* Whether the URI parameters of the database `name`, or the environment, allow writing it. */
+int is_to_be_written(sqlite3_filename name);
 
 /* Prints what the last call of libjoulio says, and logs it for SQLite; returns `code`. */
 int complain(int code, const char *name);

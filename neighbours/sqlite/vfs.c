@@ -1,5 +1,6 @@
 /* The VFS "joulio": names on the volume; files that no one shall find again are the system's. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include "joulio_sqlite.h"
 
@@ -18,6 +19,7 @@ static int vfs_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *base,
 	struct open_file *file = (struct open_file *)base;
 	struct joulio_volume *volume;
 	unsigned int how = flags & SQLITE_OPEN_CREATE ? JOULIO_FILE_CREATE : 0;
+	int writes;
 
 	(void)vfs;
 	if (!name || flags & SHORT_LIVED)
@@ -26,7 +28,19 @@ static int vfs_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *base,
 	volume = volume_for(name);
 	if (!volume)
 		return SQLITE_CANTOPEN;
-	if (!volume_is_written()) {
+	writes = volume_is_written();
+	/* The names of logs and journals may have no parameters; SQLite opens them as their database allows. */
+	if (flags & SQLITE_OPEN_MAIN_DB) {
+		int wanted = is_to_be_written(name);
+
+		if (wanted && !writes) {
+			fprintf(stderr, "joulio: %s: allow_write=1 comes too late: this process has the volume open "
+					"to be read, as its first database was opened without it\n", name);
+			return SQLITE_CANTOPEN;
+		}
+		writes = wanted;
+	}
+	if (!writes) {
 		flags = (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) | SQLITE_OPEN_READONLY;
 		how = 0;
 	} else if (how && flags & SQLITE_OPEN_EXCLUSIVE) {
@@ -43,7 +57,8 @@ static int vfs_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *base,
 		sqlite3_free(file->temporary);
 		return SQLITE_NOMEM;
 	}
-	file->database = (flags & SQLITE_OPEN_MAIN_DB) && volume_is_written();
+	file->database = (flags & SQLITE_OPEN_MAIN_DB) && writes;
+	file->read_only = !writes;
 	file->base.pMethods = &file_methods;
 	if (got)
 		*got = flags;

@@ -29,6 +29,11 @@ static int is_set(sqlite3_filename name, const char *key, const char *variable)
 	return !strcmp(parameter(name, key, variable, "0"), "1");
 }
 
+int is_to_be_written(sqlite3_filename name)
+{
+	return is_set(name, "allow_write", "JOULIO_ALLOW_WRITE");
+}
+
 int complain(int code, const char *name)
 {
 	sqlite3_log(code, "joulio: %s: %s", name, joulio_error());
@@ -44,7 +49,7 @@ static struct joulio_volume *opened(sqlite3_filename name, const char *wanted)
 	struct joulio_controller *controller;
 	struct joulio_volume *made = NULL;
 
-	written = is_set(name, "allow_write", "JOULIO_ALLOW_WRITE");
+	written = is_to_be_written(name);
 	if (queues < 1 || queues > 65535)
 		queues = 0;
 	controller = joulio_open(wanted, (unsigned int)queues, written ? JOULIO_ALLOW_WRITE : 0);

@@ -46,8 +46,9 @@ static int file_close(sqlite3_file *base)
 
 static int file_read(sqlite3_file *base, void *into, int length, sqlite3_int64 offset)
 {
+	struct joulio_file *file = of(base)->file;
 	size_t done = 0;
-	int error = joulio_file_read(of(base)->file, (uint64_t)offset, into, (size_t)length, &done);
+	int error = file ? joulio_file_read(file, (uint64_t)offset, into, (size_t)length, &done) : 0;
 
 	if (error)
 		return code(error, SQLITE_IOERR_READ);
@@ -74,14 +75,17 @@ static int file_truncate(sqlite3_file *base, sqlite3_int64 size)
 
 static int file_sync(sqlite3_file *base, int flags)
 {
+	struct joulio_file *file = of(base)->file;
+
 	(void)flags;
-	return code(joulio_file_sync(of(base)->file), SQLITE_IOERR_FSYNC);
+	return file ? code(joulio_file_sync(file), SQLITE_IOERR_FSYNC) : SQLITE_OK;
 }
 
 static int file_size(sqlite3_file *base, sqlite3_int64 *size)
 {
+	struct joulio_file *file = of(base)->file;
 	uint64_t bytes = 0;
-	int error = joulio_file_size(of(base)->file, &bytes);
+	int error = file ? joulio_file_size(file, &bytes) : 0;
 
 	*size = (sqlite3_int64)bytes;
 	return code(error, SQLITE_IOERR_FSTAT);

@@ -12,6 +12,7 @@ struct node;
 /* An open file, the start of what SQLite allocates for one. */
 struct open_file {
 	sqlite3_file base;
+	/* NULL: an empty log that cannot be written. */
 	struct joulio_file *file;
 	struct node *node;
 	/* SQLITE_LOCK_NONE to SQLITE_LOCK_EXCLUSIVE. */

@@ -47,8 +47,13 @@ static int vfs_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *base,
 		how |= JOULIO_FILE_EXCLUSIVE;
 	}
 	file->file = joulio_file_open(volume, name, how);
-	if (!file->file)
-		return SQLITE_CANTOPEN;
+	if (!file->file) {
+		if (how || joulio_volume_stat(volume, name, NULL) != -ENOENT)
+			return complain(SQLITE_CANTOPEN, name);
+		/* A database that was closed has no log, and on a volume that is only read nobody makes one: it is empty. */
+		if (!(flags & SQLITE_OPEN_WAL) || volume_is_written())
+			return SQLITE_CANTOPEN;
+	}
 	file->node = node_enter(name);
 	if (flags & SQLITE_OPEN_DELETEONCLOSE)
 		file->temporary = sqlite3_mprintf("%s", name);

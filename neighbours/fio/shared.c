@@ -17,6 +17,8 @@ static struct shared_controller *controllers;
 
 static struct {
 	struct joulio_meters *meters;
+	/* The meters that the jobs that run chose. */
+	char *words;
 	unsigned int jobs;
 	unsigned long long ios;
 } window;
@@ -117,16 +119,39 @@ int energy_check(const char *job, const char *words, struct joulio_controller *c
 	return failed;
 }
 
+static void window_close(void)
+{
+	joulio_meters_close(window.meters);
+	window.meters = NULL;
+	free(window.words);
+	window.words = NULL;
+}
+
+static int window_open(const char *job, const char *words, struct joulio_controller *controller)
+{
+	window.words = strdup(words);
+	if (!window.words)
+		return refuse(job, "out of memory");
+	if (!strcmp(words, "none"))
+		return 0;
+	window.meters = joulio_meters_open(words, controller);
+	if (window.meters && !joulio_meters_start(window.meters))
+		return 0;
+	refuse(job, "meter=%s: %s", words, joulio_error());
+	window_close();
+	return 1;
+}
+
 int energy_join(const char *job, const char *words, struct joulio_controller *controller)
 {
 	int failed = 0;
 
 	controllers_lock();
-	if (!window.jobs && strcmp(words, "none")) {
-		window.meters = joulio_meters_open(words, controller);
-		if (!window.meters || joulio_meters_start(window.meters))
-			failed = refuse(job, "meter=%s: %s", words, joulio_error());
-	}
+	if (!window.jobs)
+		failed = window_open(job, words, controller);
+	else if (strcmp(words, window.words))
+		failed = refuse(job, "meter=%s: another job runs with meter=%s: jobs that run together must have the same "
+				"meters", words, window.words);
 	if (!failed)
 		window.jobs++;
 	controllers_unlock();
@@ -144,8 +169,7 @@ int energy_leave(unsigned long long *ios, struct joulio_energy *energies)
 		window.ios = 0;
 		if (window.meters)
 			found = joulio_meters_stop(window.meters, energies, ENERGIES_MAX);
-		joulio_meters_close(window.meters);
-		window.meters = NULL;
+		window_close();
 	}
 	controllers_unlock();
 	return found;

@@ -20,7 +20,7 @@ void controllers_unlock(void);
 
 /* Whether the words choose meters; "none" does. */
 int energy_check(const char *job, const char *words, struct joulio_controller *controller);
-/* Windows of energy: from the first job that runs to the last that ends. */
+/* Windows of energy: from the first job that runs to the last that ends. The words are the same for all of them. */
 int energy_join(const char *job, const char *words, struct joulio_controller *controller);
 /* Number of figures of the last job that ends, 0 of the others; below 0: joulio_error() says why there is
  * none. ios: of this job; the sum of all comes back. */

@@ -1,5 +1,7 @@
 #include "file_system.h"
 
+#include <algorithm>
+
 #include "logger.h"
 #include "readers.h"
 #include "writers.h"
@@ -182,7 +184,44 @@ IOStatus JoulioFileSystem::Truncate(const std::string& path, size_t size, const 
 
 IOStatus JoulioFileSystem::RenameFile(const std::string& from, const std::string& to, const IOOptions&,
                                       IODebugContext*) {
-  return volume().Rename(NameOf(from), NameOf(to));
+  const std::string name = NameOf(from);
+  IOStatus renamed = volume().Rename(name, NameOf(to));
+  if (renamed.IsPathNotFound() && HasDirectory(name)) {
+    return RenameDirectory(name, NameOf(to));
+  }
+  return renamed;
+}
+
+IOStatus JoulioFileSystem::RenameDirectory(const std::string& from, const std::string& to) {
+  std::vector<std::string> names;
+  uint64_t size = 0;
+  IOStatus listed = volume().Names(to + '/', &names);
+  if (!listed.ok()) {
+    return listed;
+  }
+  if (!names.empty() || volume().Size(to, &size).ok()) {
+    return IOStatus::IOError(to, "exists already");
+  }
+  listed = volume().Names(from + '/', &names);
+  if (!listed.ok()) {
+    return listed;
+  }
+  const std::string current = from + "/CURRENT";
+  std::stable_partition(names.begin(), names.end(), [&](const std::string& name) { return name != current; });
+  for (const std::string& name : names) {
+    IOStatus renamed = volume().Rename(name, to + name.substr(from.size()));
+    if (!renamed.ok()) {
+      return renamed;
+    }
+  }
+  Directories& directories = mount_->directories();
+  for (const std::string& made : directories.Below(from)) {
+    directories.Remove(made);
+    directories.Make(to + made.substr(from.size()));
+  }
+  directories.Remove(from);
+  directories.Make(to);
+  return IOStatus::OK();
 }
 
 IOStatus JoulioFileSystem::CreateDir(const std::string& path, const IOOptions& options, IODebugContext* dbg) {

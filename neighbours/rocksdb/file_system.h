@@ -94,6 +94,8 @@ class JoulioFileSystem : public rocksdb::FileSystem {
   IOStatus OpenFile(const std::string& path, Volume::Create create, std::shared_ptr<File>* file);
   // True for what was made as a directory, and what has files below.
   bool HasDirectory(const std::string& dir);
+  // One file after the other, CURRENT last: what is renamed by half is not taken for a database.
+  IOStatus RenameDirectory(const std::string& from, const std::string& to);
 
   const std::shared_ptr<Mount> mount_;
 };

@@ -336,6 +336,8 @@ impl<D: Device> Admin<D> {
             let registers = Registers {
                 device: &*self.device,
                 cancel: &cancel,
+                // Only CSTS is read here.
+                csts_delay: Nanos::ZERO,
             };
             registers.check_enabled()?;
             if self.is_over() {

@@ -1,10 +1,12 @@
 //! Drives that do not keep to the specification, or report wrong data about themselves.
 //!
-//! From the table of Linux' driver (drivers/nvme/host/pci.c, `nvme_id_table`, as of 6.18), restricted to functions
-//! that this driver uses. It reads no list of namespace descriptors, does not choose a deepest power state, and
-//! compares no NQNs.
+//! From Linux' driver as of 6.18 (drivers/nvme/host/pci.c, `nvme_id_table` and `nvme_pci_enable`; core.c,
+//! `core_quirks`) and, where a row says so, of a later version, restricted to functions that this driver uses. It reads
+//! no list of namespace descriptors, does not choose a deepest power state, and compares no NQNs.
 
 use joulio_device::pci::PciId;
+use joulio_nvme_spec::ascii;
+use joulio_nvme_spec::identify::IdentifyController;
 use joulio_units::Nanos;
 
 /// Quirks of a drive: how the driver has to treat it differently.
@@ -23,6 +25,9 @@ pub(crate) struct Quirks {
     /// Submission queues must have the medium priority class, also without weighted round robin
     /// (NVME_QUIRK_MEDIUM_PRIO_SQ).
     pub(crate) medium_priority: bool,
+    /// Largest queue depth if CAP.MQES is 0; 0 for drives that have no more than the two entries then
+    /// (`nvme_pci_enable`: "detected PM1725 NVMe controller").
+    pub(crate) depth_without_mqes: usize,
     /// Why this driver cannot have it.
     pub(crate) refused: Option<&'static str>,
 }
@@ -33,12 +38,18 @@ const NONE: Quirks = Quirks {
     no_lists: false,
     no_write_zeroes: false,
     medium_priority: false,
+    depth_without_mqes: 0,
     refused: None,
 };
 /// NVME_QUIRK_DELAY_AMOUNT.
 const SLOW: Quirks = Quirks {
     csts_delay: Nanos::from_millis(2_300),
     ..NONE
+};
+/// Linux gives these queues 64 entries, of which one stays empty.
+const PM1725: Quirks = Quirks {
+    depth_without_mqes: 63,
+    ..SLOW
 };
 const STRIPED: Quirks = Quirks {
     striped: true,
@@ -58,7 +69,7 @@ const APPLE: Quirks = Quirks {
 };
 
 /// Vendor and device identifier, and quirks.
-const TABLE: [(u16, u16, Quirks); 29] = [
+const TABLE: [(u16, u16, Quirks); 30] = [
     // Intel 750, P3500, P3600, P3700; P3520; P4500, P4600; Dell's P4600.
     (0x8086, 0x0953, STRIPED),
     (0x8086, 0x0a53, STRIPED),
@@ -87,13 +98,13 @@ const TABLE: [(u16, u16, Quirks); 29] = [
     (0x1c58, 0x0003, SLOW),
     (0x1c58, 0x0023, SLOW),
     (0x1c5f, 0x0540, SLOW),
-    (0x144d, 0xa821, SLOW),
+    (0x144d, 0xa821, PM1725),
     (
         0x144d,
         0xa822,
         Quirks {
             no_write_zeroes: true,
-            ..SLOW
+            ..PM1725
         },
     ),
     // Phison E19, E21; SK hynix PC400, BC901; SanDisk Skyhawk; SPCC.
@@ -113,6 +124,8 @@ const TABLE: [(u16, u16, Quirks); 29] = [
     (0x2646, 0x501a, NO_WRITE_ZEROES),
     (0x2646, 0x501b, NO_WRITE_ZEROES),
     (0x2646, 0x501e, NO_WRITE_ZEROES),
+    // Kingston OM3SGP4: Linux 7.1, commit a8eebf9699d6.
+    (0x2646, 0x502f, NO_WRITE_ZEROES),
     // Apple's of the MacBook of 2015 (NVME_QUIRK_QDEPTH_ONE), and of Macs with the T2.
     (
         0x106b,
@@ -127,8 +140,15 @@ const TABLE: [(u16, u16, Quirks); 29] = [
     (0x106b, 0x2005, APPLE),
 ];
 
+/// Vendor identifier and model number by Identify Controller (VID, MN), and quirks: of drives whose identifiers other
+/// drives have too.
+const MODELS: [(u16, &str, Quirks); 1] = [
+    // As the 970 EVO Plus, 144d:a808.
+    (0x144d, "Samsung Portable SSD X5", SLOW),
+];
+
 impl Quirks {
-    /// Returns the quirks of the drive `id`; most drives have none.
+    /// Returns the quirks of drives with the identifiers `id`, before any command is sent; most drives have none.
     pub(crate) fn of(id: Option<PciId>) -> Quirks {
         let known = TABLE.iter().find(|(vendor, device, _)| {
             id == Some(PciId {
@@ -138,11 +158,34 @@ impl Quirks {
         });
         known.map_or(NONE, |(_, _, quirks)| *quirks)
     }
+
+    /// Returns these quirks, and those of the model that `identity` names.
+    pub(crate) fn with_model(self, identity: &IdentifyController) -> Quirks {
+        let (vendor, model) = (identity.vid.get(), ascii(&identity.mn));
+        let known = MODELS
+            .iter()
+            .find(|(vid, name, _)| *vid == vendor && *name == model);
+        known.map_or(self, |(_, _, quirks)| self.and(*quirks))
+    }
+
+    fn and(self, other: Quirks) -> Quirks {
+        Quirks {
+            csts_delay: self.csts_delay.max(other.csts_delay),
+            striped: self.striped || other.striped,
+            no_lists: self.no_lists || other.no_lists,
+            no_write_zeroes: self.no_write_zeroes || other.no_write_zeroes,
+            medium_priority: self.medium_priority || other.medium_priority,
+            depth_without_mqes: self.depth_without_mqes.max(other.depth_without_mqes),
+            refused: self.refused.or(other.refused),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zerocopy::FromZeros;
+    use zerocopy::little_endian::U16;
 
     #[test]
     fn each_drive_is_in_the_table_once_and_has_a_quirk() {
@@ -161,5 +204,29 @@ mod tests {
             device: 0xa80a,
         };
         assert_eq!(Quirks::of(Some(pm9a3)), NONE);
+    }
+
+    #[test]
+    fn a_models_quirks_are_added_to_those_of_its_identifiers() {
+        let identity = |vendor, model: &str| {
+            let mut identity = IdentifyController::new_zeroed();
+            identity.vid = U16::new(vendor);
+            identity.mn.fill(b' ');
+            identity.mn[..model.len()].copy_from_slice(model.as_bytes());
+            identity
+        };
+        for (vendor, model, quirks) in MODELS {
+            let it = identity(vendor, model);
+            assert_eq!(NONE.with_model(&it), quirks, "{model}");
+            let both = STRIPED.with_model(&it);
+            assert!(both.striped, "{model}");
+            assert_eq!(both.csts_delay, quirks.csts_delay, "{model}");
+            let other = identity(0x8086, model);
+            assert_eq!(NONE.with_model(&other), NONE, "{model}");
+        }
+        let evo = identity(0x144d, "Samsung SSD 970 EVO Plus 1TB");
+        assert_eq!(NONE.with_model(&evo), NONE);
+        let longer = identity(0x144d, "Samsung Portable SSD X5 2");
+        assert_eq!(NONE.with_model(&longer), NONE);
     }
 }

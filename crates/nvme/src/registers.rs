@@ -2,7 +2,6 @@
 
 use crate::NvmeError;
 use crate::cancel::{Cancel, Over, Patience};
-use crate::quirks::Quirks;
 use joulio_device::{Device, DeviceError};
 use joulio_nvme_spec::register::{self, Aqa, Cap, Cc, Crto, Csts, Version};
 use joulio_units::Nanos;
@@ -40,6 +39,8 @@ pub(crate) fn shutdown_time(rtd3e: u32) -> Nanos {
 pub(crate) struct Registers<'a, D: Device> {
     pub(crate) device: &'a D,
     pub(crate) cancel: &'a Cancel,
+    /// Time after a write to CC before CSTS may be read; 0 for most drives.
+    pub(crate) csts_delay: Nanos,
 }
 
 impl<D: Device> Registers<'_, D> {
@@ -128,8 +129,7 @@ impl<D: Device> Registers<'_, D> {
 
     /// Waits as long as the drive needs between a write to CC and a read of CSTS; most drives need no time.
     fn wait_to_read_csts(&self) -> Result<(), NvmeError> {
-        let delay = Quirks::of(self.device.pci_id()).csts_delay;
-        let end = joulio_wait::now() + delay;
+        let end = joulio_wait::now() + self.csts_delay;
         while joulio_wait::now() < end {
             if self.cancel.is_cancelled() {
                 return Err(NvmeError::Cancelled {

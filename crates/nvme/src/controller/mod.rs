@@ -50,11 +50,13 @@ impl<D: Device> Controller<D> {
         if let Some(flag) = options.cancel.flag() {
             device.cancel_on(flag);
         }
+        let quirks = Quirks::of(device.pci_id());
         let registers = Registers {
             device: &*device,
             cancel: &options.cancel,
+            csts_delay: quirks.csts_delay,
         };
-        if let Some(why) = Quirks::of(device.pci_id()).refused {
+        if let Some(why) = quirks.refused {
             return Err(NvmeError::Unsupported {
                 device: device.name().into(),
                 what: why.into(),
@@ -91,6 +93,7 @@ impl<D: Device> Controller<D> {
             Command::identify(Cns::CONTROLLER, NamespaceId::NONE),
         )?;
         shared.max_transfer = max_transfer(&identity);
+        shared.quirks = shared.quirks.with_model(&identity);
         shared.identity = Some(identity);
         shared.lend_memory()?;
         shared.negotiate_queues(queues)?;
@@ -138,9 +141,13 @@ impl<D: Device> Controller<D> {
 
     /// Largest queue depth: min(CAP.MQES, 4095), at least 1. MQES is 0's based and one entry stays empty. The least
     /// MQES of the specification is 1; controllers that report 0, which would be a queue that holds nothing, accept
-    /// two entries all the same.
+    /// two entries all the same, and some models 64.
     pub fn max_depth(&self) -> usize {
-        usize::from(self.shared.cap.mqes()).clamp(1, MAX_SLOTS)
+        let depth = match self.shared.cap.mqes() {
+            0 => self.shared.quirks.depth_without_mqes,
+            mqes => mqes.into(),
+        };
+        depth.clamp(1, MAX_SLOTS)
     }
 
     /// Returns the number of I/O queue pairs that can be open at once.

@@ -20,7 +20,7 @@ impl<D: Device> FetchData for Controller<D> {
 
     fn has_list(&self) -> bool {
         let version: Version = self.version();
-        !self.shared.quirks().no_lists && (version.major(), version.minor()) >= (1, 1)
+        !self.shared.quirks.no_lists && (version.major(), version.minor()) >= (1, 1)
     }
 
     fn fetch<T: FromBytes + IntoBytes>(
@@ -58,7 +58,7 @@ impl<D: Device> Controller<D> {
     pub fn namespace(&self, nsid: u32) -> Result<Namespace, NvmeError> {
         let identify = self.identify_namespace(nsid)?;
         let controller = self.shared.id;
-        let quirks = self.shared.quirks();
+        let quirks = self.shared.quirks;
         let mut oncs = self.identity().optional_commands();
         oncs.set_write_zeroes(oncs.write_zeroes() && !quirks.no_write_zeroes);
         let namespace =

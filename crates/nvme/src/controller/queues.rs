@@ -113,7 +113,7 @@ impl<D: Device> Shared<D> {
             (error, undone)
         })?;
         let mut create = Command::create_submission_queue(id, entries, id);
-        if self.is_weighted() || self.quirks().medium_priority {
+        if self.is_weighted() || self.quirks.medium_priority {
             create = create.with_priority(priority);
         }
         create.prp1 = memory.iova().0.into();

@@ -19,6 +19,8 @@ pub(crate) struct Shared<D: Device> {
     pub(crate) device: Arc<D>,
     pub(crate) id: ControllerId,
     pub(crate) cap: Cap,
+    /// Quirks of the drive, which it does not report itself; those of its model once it is identified.
+    pub(super) quirks: Quirks,
     pub(crate) max_transfer: u32,
     /// Set before anyone else sees this.
     pub(crate) identity: Option<Box<IdentifyController>>,
@@ -66,10 +68,12 @@ impl<D: Device> Shared<D> {
         admin: Admin<D>,
         options: ControllerOptions,
     ) -> Shared<D> {
+        let quirks = Quirks::of(device.pci_id());
         Shared {
             device,
             id: ControllerId::unique(),
             cap,
+            quirks,
             max_transfer: 0,
             identity: None,
             options,
@@ -89,12 +93,8 @@ impl<D: Device> Shared<D> {
         Registers {
             device: &self.device,
             cancel: &self.options.cancel,
+            csts_delay: self.quirks.csts_delay,
         }
-    }
-
-    /// Returns the drive's known quirks, which it does not report itself.
-    pub(super) fn quirks(&self) -> Quirks {
-        Quirks::of(self.device.pci_id())
     }
 
     pub(super) fn enable(&mut self) -> Result<(), NvmeError> {

@@ -1,21 +1,39 @@
-//! Drives that deviate from the specification, by their PCI identifiers.
+//! Drives that deviate from the specification, by their PCI identifiers or their models.
 
 use crate::common::{Seen, Spy, instant, open_stepped_as};
 use joulio_device::pci::PciId;
-use joulio_emulator::{EmulatedDevice, Options, Stepper};
+use joulio_emulator::{EmulatedDevice, IdentifyPages, Options, Stepper};
 use joulio_model::DeviceProfile;
 use joulio_nvme::spec::AdminOpcode;
-use joulio_nvme::spec::identify::Cns;
+use joulio_nvme::spec::identify::{Cns, IdentifyController};
 use joulio_nvme::spec::register::Version;
 use joulio_nvme::{Cancel, Controller, ControllerOptions, NvmeError, SubmitError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use zerocopy::FromZeros;
+use zerocopy::little_endian::{U16, U32};
 
 fn with_id(vendor: u16, device: u16) -> Options {
     Options {
         pci_id: PciId { vendor, device },
         ..instant()
+    }
+}
+
+/// Returns a drive with the model number `model`, and one namespace.
+fn with_model(vendor: u16, device: u16, model: &str) -> Options {
+    let mut controller = IdentifyController::new_zeroed();
+    controller.vid = U16::new(vendor);
+    controller.mn.fill(b' ');
+    controller.mn[..model.len()].copy_from_slice(model.as_bytes());
+    controller.nn = U32::new(1);
+    Options {
+        identify: Some(Box::new(IdentifyPages {
+            controller,
+            namespace: None,
+        })),
+        ..with_id(vendor, device)
     }
 }
 
@@ -25,11 +43,48 @@ fn open(make: &Options) -> (Controller<Spy>, Stepper, Seen) {
 
 #[test]
 fn csts_is_left_alone_for_as_long_as_the_drive_needs() {
-    // Samsung PM1725.
-    let (controller, _stepper, seen) = open(&with_id(0x144d, 0xa821));
-    controller.reset().unwrap();
-    let least = seen.csts_delay().unwrap();
-    assert!(least >= Duration::from_millis(2_300), "{least:?}");
+    // Samsung PM1725, by its identifiers; X5, which has those of the 970 EVO Plus, by its model.
+    for drive in [
+        with_id(0x144d, 0xa821),
+        with_model(0x144d, 0xa808, "Samsung Portable SSD X5"),
+    ] {
+        let (controller, _stepper, seen) = open(&drive);
+        controller.reset().unwrap();
+        let least = seen.csts_delay().unwrap();
+        assert!(least >= Duration::from_millis(2_300), "{least:?}");
+    }
+}
+
+#[test]
+fn an_mqes_of_0_is_64_entries_where_the_drive_has_them() {
+    let open = |options: &Options| {
+        let how = ControllerOptions::default();
+        open_stepped_as(options, Seen::with_mqes(0), how)
+    };
+    // Samsung PM1725 and PM1725a.
+    for device in [0xa821, 0xa822] {
+        let (controller, _stepper, seen) = open(&with_id(0x144d, device));
+        assert_eq!(controller.max_depth(), 63);
+        let _queue = controller.create_queue_pair(63).unwrap();
+        for opcode in [
+            AdminOpcode::CREATE_IO_COMPLETION_QUEUE,
+            AdminOpcode::CREATE_IO_SUBMISSION_QUEUE,
+        ] {
+            // QSIZE, 0's based: bits 31:16 of dword 10.
+            assert_eq!(seen.admin(opcode.0)[0].0 >> 16, 63);
+        }
+        let refused = controller.create_queue_pair(64).err();
+        assert!(matches!(refused, Some(NvmeError::Depth { max: 63, .. })));
+    }
+    assert_eq!(open(&instant()).0.max_depth(), 1);
+}
+
+#[test]
+fn an_mqes_that_such_a_drive_reports_counts() {
+    let how = ControllerOptions::default();
+    let drive = with_id(0x144d, 0xa822);
+    let (controller, ..) = open_stepped_as(&drive, Seen::with_mqes(127), how);
+    assert_eq!(controller.max_depth(), 127);
 }
 
 #[test]
@@ -94,17 +149,20 @@ fn a_drive_without_lists_is_asked_for_none_whatever_its_version() {
 
 #[test]
 fn write_zeroes_that_do_harm_are_not_sent() {
-    let (controller, _stepper, seen) = open(&with_id(0x2646, 0x501a));
-    let namespace = controller.namespace(1).unwrap();
-    assert!(!namespace.attributes().write_zeroes);
-    let mut queue = controller.create_queue_pair(4).unwrap();
-    let rings = seen.rings();
-    let refused = queue.write_zeroes(&namespace, 0, 8, false, 0).unwrap_err();
-    assert!(
-        matches!(refused, SubmitError::Unsupported { .. }),
-        "{refused:?}"
-    );
-    assert_eq!(seen.rings(), rings);
+    // Two of Kingston's.
+    for device in [0x501a, 0x502f] {
+        let (controller, _stepper, seen) = open(&with_id(0x2646, device));
+        let namespace = controller.namespace(1).unwrap();
+        assert!(!namespace.attributes().write_zeroes);
+        let mut queue = controller.create_queue_pair(4).unwrap();
+        let rings = seen.rings();
+        let refused = queue.write_zeroes(&namespace, 0, 8, false, 0).unwrap_err();
+        assert!(
+            matches!(refused, SubmitError::Unsupported { .. }),
+            "{refused:?}"
+        );
+        assert_eq!(seen.rings(), rings);
+    }
     let (controller, ..) = open(&instant());
     assert!(controller.namespace(1).unwrap().attributes().write_zeroes);
 }

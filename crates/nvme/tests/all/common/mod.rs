@@ -50,6 +50,8 @@ pub struct Seen {
     hasty: Arc<AtomicU64>,
     /// CAP.TO, if it is to be false.
     ready_timeout: Option<u8>,
+    /// CAP.MQES, if it is to be false.
+    mqes: Option<u16>,
     /// Largest number of vectors that the system has.
     vectors: Option<u16>,
     /// True if redirected vectors still interrupt as before.
@@ -96,6 +98,14 @@ impl Seen {
     pub fn patient() -> Seen {
         Seen {
             ready_timeout: Some(255),
+            ..Seen::default()
+        }
+    }
+
+    /// Returns a controller that reports `mqes` as CAP.MQES, however long its queues may be.
+    pub fn with_mqes(mqes: u16) -> Seen {
+        Seen {
+            mqes: Some(mqes),
             ..Seen::default()
         }
     }
@@ -375,12 +385,14 @@ impl Device for Spy {
         }
     }
     fn read64(&self, offset: u32) -> u64 {
-        match (self.device.read64(offset), self.seen.ready_timeout) {
-            (cap, Some(to)) if offset == CAP && cap != u64::MAX => {
-                Cap::from(cap).with_to(to).into()
-            }
-            (value, _) => value,
+        let value = self.device.read64(offset);
+        if offset != CAP || value == u64::MAX {
+            return value;
         }
+        let cap = Cap::from(value);
+        let to = self.seen.ready_timeout.unwrap_or(cap.to());
+        let mqes = self.seen.mqes.unwrap_or(cap.mqes());
+        cap.with_to(to).with_mqes(mqes).into()
     }
     fn write32(&self, offset: u32, value: u32) {
         if offset == CC {

@@ -28,6 +28,9 @@ pub(crate) struct Quirks {
     /// Largest queue depth if CAP.MQES is 0; 0 for drives that have no more than the two entries then
     /// (`nvme_pci_enable`: "detected PM1725 NVMe controller").
     pub(crate) depth_without_mqes: usize,
+    /// The last entry of a PRP list, if it ends with a page, is taken for the address of a further list, although it is
+    /// that of data: other data are read and written (NVME_QUIRK_DMAPOOL_ALIGN_512).
+    pub(crate) spaced_lists: bool,
     /// Why this driver cannot have it.
     pub(crate) refused: Option<&'static str>,
 }
@@ -39,6 +42,7 @@ const NONE: Quirks = Quirks {
     no_write_zeroes: false,
     medium_priority: false,
     depth_without_mqes: 0,
+    spaced_lists: false,
     refused: None,
 };
 /// NVME_QUIRK_DELAY_AMOUNT.
@@ -69,7 +73,7 @@ const APPLE: Quirks = Quirks {
 };
 
 /// Vendor and device identifier, and quirks.
-const TABLE: [(u16, u16, Quirks); 30] = [
+const TABLE: [(u16, u16, Quirks); 31] = [
     // Intel 750, P3500, P3600, P3700; P3520; P4500, P4600; Dell's P4600.
     (0x8086, 0x0953, STRIPED),
     (0x8086, 0x0a53, STRIPED),
@@ -126,6 +130,15 @@ const TABLE: [(u16, u16, Quirks); 30] = [
     (0x2646, 0x501e, NO_WRITE_ZEROES),
     // Kingston OM3SGP4: Linux 7.1, commit a8eebf9699d6.
     (0x2646, 0x502f, NO_WRITE_ZEROES),
+    // O2 Micro's of the Steam Deck with 64 GB: Linux 6.13, commit ebefac564796.
+    (
+        0x1217,
+        0x8760,
+        Quirks {
+            spaced_lists: true,
+            ..NONE
+        },
+    ),
     // Apple's of the MacBook of 2015 (NVME_QUIRK_QDEPTH_ONE), and of Macs with the T2.
     (
         0x106b,
@@ -176,6 +189,7 @@ impl Quirks {
             no_write_zeroes: self.no_write_zeroes || other.no_write_zeroes,
             medium_priority: self.medium_priority || other.medium_priority,
             depth_without_mqes: self.depth_without_mqes.max(other.depth_without_mqes),
+            spaced_lists: self.spaced_lists || other.spaced_lists,
             refused: self.refused.or(other.refused),
         }
     }

@@ -40,7 +40,7 @@ impl<D: Device> Controller<D> {
                 max,
             });
         }
-        let layout = Layout::new(depth + 1, depth, self.max_transfer());
+        let layout = Layout::new(depth + 1, depth, self.shared.list_layout());
         let memory = Arc::new(self.allocate(layout.bytes)?);
         let generation = self.shared.settled()?;
         let (id, vector) = self.shared.take_queue()?;
@@ -101,7 +101,7 @@ impl<D: Device> Shared<D> {
             priority,
         } = rings;
         let entries = depth as u32 + 1;
-        let layout = Layout::new(depth + 1, depth, self.max_transfer);
+        let layout = Layout::new(depth + 1, depth, self.list_layout());
         // A reset undoes all of it.
         let refused = |error: &NvmeError| matches!(error, NvmeError::Admin { .. });
         let forgotten = || self.generation() != generation;

@@ -5,6 +5,7 @@ use super::feature_record::Features;
 use super::loan::Loan;
 use crate::admin::Admin;
 use crate::namespace::ControllerId;
+use crate::queue::prp::ListLayout;
 use crate::quirks::Quirks;
 use crate::registers::{Registers, shutdown_time};
 use crate::{ControllerOptions, NvmeError};
@@ -139,6 +140,14 @@ impl<D: Device> Shared<D> {
     pub(crate) fn sgls(&self) -> bool {
         let support = self.identity().sgl_support();
         self.options.sgls && support.supported()
+    }
+
+    /// Returns the size and the places of the PRP lists of a queue.
+    pub(crate) fn list_layout(&self) -> ListLayout {
+        ListLayout {
+            max_transfer: self.max_transfer,
+            spaced: self.quirks.spaced_lists,
+        }
     }
 
     /// Reports whether vendors' I/O commands have the standard format, with NDT in dword 10 (ICSVSCC

@@ -1,6 +1,6 @@
 //! One piece of memory for a queue pair.
 
-use super::prp::Lists;
+use super::prp::ListLayout;
 use joulio_nvme_spec::{Command, CompletionEntry, PAGE_SIZE};
 
 /// Offsets of the parts of a queue pair in its memory, in bytes.
@@ -11,15 +11,15 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Layout for queues of `entries`, with lists for transfers up to `max_transfer` bytes.
-    pub(crate) fn new(entries: usize, depth: usize, max_transfer: u32) -> Layout {
+    /// Layout for queues of `entries`, with a list for each of `depth` commands.
+    pub(crate) fn new(entries: usize, depth: usize, each: ListLayout) -> Layout {
         let completion = (entries * size_of::<Command>()).next_multiple_of(PAGE_SIZE);
         let lists =
             completion + (entries * size_of::<CompletionEntry>()).next_multiple_of(PAGE_SIZE);
         Layout {
             completion,
             lists,
-            bytes: lists + Lists::bytes(depth, max_transfer),
+            bytes: lists + each.bytes(depth),
         }
     }
 

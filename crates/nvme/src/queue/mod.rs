@@ -147,7 +147,8 @@ impl<D: Device> QueuePair<D> {
         } = rings;
         let entries = depth + 1;
         let max_transfer = shared.max_transfer;
-        let layout = Layout::new(entries, depth, max_transfer);
+        let lists = shared.list_layout();
+        let layout = Layout::new(entries, depth, lists);
         QueuePair {
             id,
             depth,
@@ -158,7 +159,7 @@ impl<D: Device> QueuePair<D> {
                 doorbells.1,
             ),
             slots: Slots::new(depth),
-            lists: Lists::new(&memory, layout.lists, depth, max_transfer, shared.sgls()),
+            lists: Lists::new(&memory, layout.lists, depth, lists, shared.sgls()),
             retries: Retries::new(shared.options.retries, depth),
             max_transfer,
             domain: memory.domain(),

@@ -49,40 +49,68 @@ pub(crate) fn build(
     Prps { prp1: first, prp2 }
 }
 
+/// Size and places of the PRP lists of a queue.
+#[derive(Clone, Copy)]
+pub(crate) struct ListLayout {
+    /// Largest transfer of one command in bytes.
+    pub(crate) max_transfer: u32,
+    /// No list ends with a page, for a drive that would take the last entry for the address of a further list.
+    pub(crate) spaced: bool,
+}
+
+impl ListLayout {
+    /// Entries of one list: a power of two, so that none crosses a page.
+    fn entries(self) -> usize {
+        // An unaligned transfer touches one page more; the first page is in PRP1.
+        let pages = self.max_transfer.div_ceil(PAGE_SIZE as u32) as usize + 1;
+        (pages - 1).next_power_of_two()
+    }
+
+    /// Entries from the beginning of a list to that of the next.
+    fn stride(self) -> usize {
+        match self.spaced {
+            // Each list is the first half of its place; the largest has half a page.
+            true => 2 * self.entries(),
+            false => self.entries(),
+        }
+    }
+
+    /// Bytes of DMA memory for `depth` lists.
+    pub(crate) fn bytes(self, depth: usize) -> usize {
+        depth * self.stride() * 8
+    }
+}
+
 /// A PRP list for each slot of a queue.
 pub(crate) struct Lists {
     pub(super) entries: DmaArray<u64>,
     pub(super) per_slot: usize,
+    stride: usize,
     /// The controller accepts SGLs: one descriptor replaces a list of pages.
     pub(super) sgls: bool,
 }
 
 impl Lists {
-    /// Bytes of DMA memory for `depth` lists for transfers of up to `max` bytes.
-    pub(crate) fn bytes(depth: usize, max: u32) -> usize {
-        depth * Self::per_slot(max) * 8
-    }
-
-    /// Entries of one list: a power of two, so that none crosses a page.
-    fn per_slot(max: u32) -> usize {
-        // An unaligned transfer touches one page more; the first page is in PRP1.
-        let pages = max.div_ceil(PAGE_SIZE as u32) as usize + 1;
-        (pages - 1).next_power_of_two()
-    }
-
     pub(crate) fn new(
         memory: &Arc<DmaMemory>,
         offset: usize,
         depth: usize,
-        max: u32,
+        layout: ListLayout,
         sgls: bool,
     ) -> Lists {
-        let per_slot = Self::per_slot(max);
+        let stride = layout.stride();
         Lists {
-            entries: memory.array(offset, depth * per_slot),
-            per_slot,
+            entries: memory.array(offset, depth * stride),
+            per_slot: layout.entries(),
+            stride,
             sgls,
         }
+    }
+
+    /// Returns the index of the first entry of the list of the command `cid`.
+    #[inline]
+    pub(super) fn base(&self, cid: CommandId) -> usize {
+        Slots::index(cid) * self.stride
     }
 
     /// Describes `len` bytes from `start` for the command `cid`.
@@ -99,7 +127,7 @@ impl Lists {
         if len > SHORT && self.sgls {
             return DataPointer::data_block(start, len);
         }
-        let base = Slots::index(cid) * self.per_slot;
+        let base = self.base(cid);
         let list = || self.entries.iova().offset(base * 8);
         let prps = build(start, len, list, |i, entry| {
             self.entries.write(base + i, entry.to_le());
@@ -204,8 +232,26 @@ mod tests {
                 at += bytes;
             }
             prop_assert_eq!(at, start + u64::from(len));
-            prop_assert!(list.len() <= Lists::per_slot(len));
+            let layout = ListLayout { max_transfer: len, spaced: false };
+            prop_assert!(list.len() <= layout.entries());
             prop_assert!(list.len() * 8 <= PAGE_SIZE);
+        }
+    }
+
+    #[test]
+    fn a_spaced_list_neither_crosses_a_page_nor_ends_with_one() {
+        for shift in 12..=20 {
+            for spaced in [false, true] {
+                let layout = ListLayout {
+                    max_transfer: 1 << shift,
+                    spaced,
+                };
+                let bytes = layout.entries() * 8;
+                let starts = (0..=PAGE_SIZE).map(|slot| layout.bytes(slot) % PAGE_SIZE);
+                let ends: Vec<_> = starts.map(|start| start + bytes).collect();
+                assert!(ends.iter().all(|end| *end <= PAGE_SIZE), "{shift}");
+                assert_eq!(ends.contains(&PAGE_SIZE), !spaced, "{shift}");
+            }
         }
     }
 

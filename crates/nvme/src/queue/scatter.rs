@@ -4,7 +4,7 @@ use super::QueuePair;
 use super::commands::{DWORD, Transfer};
 use super::prp::{DataPointer, Lists, PAGE, SHORT};
 use super::raw::addressed;
-use super::slots::{Entry, Slots};
+use super::slots::Entry;
 use crate::{Namespace, RejectedList, SubmitError};
 use joulio_device::{BufferList, Device, Iova};
 use joulio_nvme_spec::{Command, CommandId, Psdt, SglDescriptor};
@@ -199,7 +199,7 @@ impl Lists {
         bytes: u32,
         shape: Shape,
     ) -> DataPointer {
-        let base = Slots::index(cid) * self.per_slot;
+        let base = self.base(cid);
         let list = self.entries.iova().offset(base * 8);
         let parts = Joined::new(buffers.parts(), bytes);
         match shape {

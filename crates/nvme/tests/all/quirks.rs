@@ -182,6 +182,40 @@ fn a_queue_is_of_medium_priority_where_the_drive_needs_it() {
 }
 
 #[test]
+fn no_list_of_pages_ends_with_a_page_where_the_drive_needs_that() {
+    // Ends of the lists of 16 reads of 128 KiB, which is also the largest transfer, in their pages.
+    let ends = |vendor, device| {
+        let make = Options {
+            profile: DeviceProfile::builtin("optane-900p").unwrap(),
+            ..with_id(vendor, device)
+        };
+        let how = ControllerOptions {
+            sgls: false,
+            ..ControllerOptions::default()
+        };
+        let (controller, _stepper, seen) = open_stepped_as(&make, Seen::default(), how);
+        assert_eq!(controller.max_transfer(), 128 << 10);
+        let namespace = controller.namespace(1).unwrap();
+        let mut queue = controller.create_queue_pair(16).unwrap();
+        let memory = seen.last_memory();
+        let buffers = controller.allocate_buffers(16, 128 << 10).unwrap();
+        let mut ends = Vec::new();
+        for (index, buffer) in buffers.into_iter().enumerate() {
+            queue.read(&namespace, 0, 256, buffer, 0).unwrap();
+            // The low half of PRP2, and room for the pointers to 32 pages.
+            let list = memory.load_u32(index * 64 + 32);
+            ends.push(list % 4096 + 32 * 8);
+        }
+        ends
+    };
+    // The Steam Deck's of 64 GB.
+    let spaced = ends(0x1217, 0x8760);
+    assert!(spaced.iter().all(|end| *end < 4096), "{spaced:?}");
+    let PciId { vendor, device } = instant().pci_id;
+    assert!(ends(vendor, device).contains(&4096));
+}
+
+#[test]
 fn what_this_driver_would_get_wrong_is_left_to_the_kernels() {
     for device in [0x2001, 0x2005] {
         let (spied, _stepper) = EmulatedDevice::stepped(&with_id(0x106b, device)).unwrap();

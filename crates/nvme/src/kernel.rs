@@ -4,6 +4,7 @@ use crate::NvmeError;
 use crate::inspect::FetchData;
 use crate::power::PowerControl;
 use joulio_device::kernel::KernelNvme;
+use joulio_device::pci::PciId;
 use joulio_device::{AdminData, DeviceError};
 use joulio_nvme_spec::identify::{Cns, IdentifyController};
 use joulio_nvme_spec::register::Version;
@@ -66,6 +67,10 @@ impl PowerControl for KernelController {
 
     fn identify_controller(&self) -> &IdentifyController {
         &self.identity
+    }
+
+    fn pci_id(&self) -> Option<PciId> {
+        self.device.pci_id()
     }
 
     fn admin(

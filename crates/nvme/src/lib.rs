@@ -114,4 +114,5 @@ pub use kernel::KernelController;
 pub use namespace::{Namespace, NamespaceAttributes};
 pub use power::PowerControl;
 pub use queue::{Completed, CompletionFault, Faults, MAX_RANGES, QueueInfo, QueuePair, Transfer};
+pub use quirks::IdleStates;
 pub use reactor::{NextCall, Poller, PollerId, PollerQueues, Reactor, ReactorCounters};

@@ -1,8 +1,10 @@
 //! Power of a controller, whichever driver owns it: power states, autonomous transitions after idle time, and the
 //! controller's own measurement of its power.
 
-use crate::NvmeError;
+use crate::quirks::Quirks;
+use crate::{IdleStates, NvmeError};
 use joulio_device::AdminData;
+use joulio_device::pci::PciId;
 use joulio_nvme_spec::feature::{
     ApstTable, FeatureId, HostMemoryAttributes, HostMemoryBuffer, InterruptCoalescing,
     PowerManagement, PowerMeasurement,
@@ -28,6 +30,18 @@ pub trait PowerControl {
 
     /// Identify Controller data structure, as of when the controller was opened.
     fn identify_controller(&self) -> &IdentifyController;
+
+    /// PCI identifiers of the controller; `None` if it is no PCI function, or they are not known.
+    fn pci_id(&self) -> Option<PciId> {
+        None
+    }
+
+    /// Returns the power states to which this drive may go by itself after idle time, as far as its identifiers and its
+    /// model say. Nothing checks the tables that are set.
+    fn idle_states(&self) -> IdleStates {
+        let quirks = Quirks::of(self.pci_id());
+        quirks.with_model(self.identify_controller()).idle_states
+    }
 
     /// Executes an admin command and returns dword 0 of its completion.
     ///

@@ -1,13 +1,26 @@
 //! Drives that do not keep to the specification, or report wrong data about themselves.
 //!
 //! From Linux' driver as of 6.18 (drivers/nvme/host/pci.c, `nvme_id_table` and `nvme_pci_enable`; core.c,
-//! `core_quirks`) and, where a row says so, of a later version, restricted to functions that this driver uses. It reads
-//! no list of namespace descriptors, does not choose a deepest power state, and compares no NQNs.
+//! `core_quirks`) and, where a row says so, of a later version, restricted to functions that joulio uses. It reads no
+//! list of namespace descriptors and compares no NQNs. Quirks that a drive has only in some machines are left out
+//! (pci.c, `check_vendor_combination_bug`).
 
 use joulio_device::pci::PciId;
 use joulio_nvme_spec::ascii;
 use joulio_nvme_spec::identify::IdentifyController;
 use joulio_units::Nanos;
+
+/// Power states to which a drive may go by itself after idle time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum IdleStates {
+    /// All that Identify reports.
+    #[default]
+    All,
+    /// All but the last: the drive does not come back from that (NVME_QUIRK_NO_DEEPEST_PS).
+    NotDeepest,
+    /// None: the drive fails once it goes to power states by itself (NVME_QUIRK_NO_APST).
+    None,
+}
 
 /// Quirks of a drive: how the driver has to treat it differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +44,8 @@ pub(crate) struct Quirks {
     /// The last entry of a PRP list, if it ends with a page, is taken for the address of a further list, although it is
     /// that of data: other data are read and written (NVME_QUIRK_DMAPOOL_ALIGN_512).
     pub(crate) spaced_lists: bool,
+    /// Power states for autonomous transitions.
+    pub(crate) idle_states: IdleStates,
     /// Why this driver cannot have it.
     pub(crate) refused: Option<&'static str>,
 }
@@ -43,6 +58,7 @@ const NONE: Quirks = Quirks {
     medium_priority: false,
     depth_without_mqes: 0,
     spaced_lists: false,
+    idle_states: IdleStates::All,
     refused: None,
 };
 /// NVME_QUIRK_DELAY_AMOUNT.
@@ -63,6 +79,14 @@ const NO_WRITE_ZEROES: Quirks = Quirks {
     no_write_zeroes: true,
     ..NONE
 };
+const NO_DEEPEST_STATE: Quirks = Quirks {
+    idle_states: IdleStates::NotDeepest,
+    ..NONE
+};
+const NO_IDLE_STATES: Quirks = Quirks {
+    idle_states: IdleStates::None,
+    ..NONE
+};
 /// Quirks of controllers with entries of 128 bytes, and one set of command identifiers for all queues
 /// (NVME_QUIRK_128_BYTES_SQES and NVME_QUIRK_SHARED_TAGS).
 const APPLE: Quirks = Quirks {
@@ -73,7 +97,7 @@ const APPLE: Quirks = Quirks {
 };
 
 /// Vendor and device identifier, and quirks.
-const TABLE: [(u16, u16, Quirks); 31] = [
+const TABLE: [(u16, u16, Quirks); 40] = [
     // Intel 750, P3500, P3600, P3700; P3520; P4500, P4600; Dell's P4600.
     (0x8086, 0x0953, STRIPED),
     (0x8086, 0x0a53, STRIPED),
@@ -85,6 +109,7 @@ const TABLE: [(u16, u16, Quirks); 31] = [
         0xf1a5,
         Quirks {
             medium_priority: true,
+            idle_states: IdleStates::NotDeepest,
             ..NO_WRITE_ZEROES
         },
     ),
@@ -130,6 +155,16 @@ const TABLE: [(u16, u16, Quirks); 31] = [
     (0x2646, 0x501e, NO_WRITE_ZEROES),
     // Kingston OM3SGP4: Linux 7.1, commit a8eebf9699d6.
     (0x2646, 0x502f, NO_WRITE_ZEROES),
+    // SanDisk SN550; Kingston KC2000, A2000; ADATA SX8200; Silicon Motion's; Zhitai TiPro5000, TiPro7000; Solidigm P44.
+    (0x15b7, 0x5009, NO_DEEPEST_STATE),
+    (0x2646, 0x2262, NO_DEEPEST_STATE),
+    (0x2646, 0x2263, NO_DEEPEST_STATE),
+    (0x1cc1, 0x8201, NO_DEEPEST_STATE),
+    (0x126f, 0x1001, NO_DEEPEST_STATE),
+    (0x126f, 0x2262, NO_DEEPEST_STATE),
+    (0x1e49, 0x0021, NO_DEEPEST_STATE),
+    (0x1e49, 0x0041, NO_DEEPEST_STATE),
+    (0x025e, 0xf1ac, NO_DEEPEST_STATE),
     // O2 Micro's of the Steam Deck with 64 GB: Linux 6.13, commit ebefac564796.
     (
         0x1217,
@@ -155,9 +190,19 @@ const TABLE: [(u16, u16, Quirks); 31] = [
 
 /// Vendor identifier and model number by Identify Controller (VID, MN), and quirks: of drives whose identifiers other
 /// drives have too.
-const MODELS: [(u16, &str, Quirks); 1] = [
+const MODELS: [(u16, &str, Quirks); 3] = [
     // As the 970 EVO Plus, 144d:a808.
-    (0x144d, "Samsung Portable SSD X5", SLOW),
+    (
+        0x144d,
+        "Samsung Portable SSD X5",
+        Quirks {
+            idle_states: IdleStates::NotDeepest,
+            ..SLOW
+        },
+    ),
+    // Toshiba's; Kioxia CD6-V.
+    (0x1179, "THNSF5256GPUK TOSHIBA", NO_IDLE_STATES),
+    (0x1e0f, "KCD6XVUL6T40", NO_IDLE_STATES),
 ];
 
 impl Quirks {
@@ -190,6 +235,7 @@ impl Quirks {
             medium_priority: self.medium_priority || other.medium_priority,
             depth_without_mqes: self.depth_without_mqes.max(other.depth_without_mqes),
             spaced_lists: self.spaced_lists || other.spaced_lists,
+            idle_states: self.idle_states.max(other.idle_states),
             refused: self.refused.or(other.refused),
         }
     }

@@ -10,11 +10,12 @@ mod ioctl;
 pub use error::{KernelError, Refusal};
 
 use crate::AdminData;
+use crate::pci::PciId;
 use joulio_nvme_spec::{Command, Status};
 use rustix::fs::{FileType, Mode, OFlags, major, minor, open, stat};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Completion of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub struct CommandEnd {
 #[derive(Debug)]
 pub struct KernelNvme {
     name: String,
+    /// The device in sysfs.
+    folder: PathBuf,
     fd: OwnedFd,
 }
 
@@ -41,19 +44,27 @@ impl KernelNvme {
         let name = path.display().to_string();
         let os = |source: io::Error| KernelError::open(&name, source);
         let found = stat(path).map_err(|errno| os(errno.into()))?;
+        let number = found.st_rdev;
+        let folder = format!("/sys/dev/char/{}:{}", major(number), minor(number));
+        let folder = PathBuf::from(folder);
         if FileType::from_raw_mode(found.st_mode) != FileType::CharacterDevice
-            || !is_controller(found.st_rdev)
+            || !is_controller(&folder)
         {
             return Err(KernelError::NotAController { device: name });
         }
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = open(path, flags, Mode::empty()).map_err(|errno| os(errno.into()))?;
-        Ok(KernelNvme { name, fd })
+        Ok(KernelNvme { name, folder, fd })
     }
 
     /// Returns the path of the device.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the PCI identifiers of the controller; `None` for one that is no PCI function.
+    pub fn pci_id(&self) -> Option<PciId> {
+        pci_id_of(&self.folder)
     }
 
     /// Sends one of the allowed commands: Identify; Get Log Page of the SMART and the power measurement log; Get and
@@ -72,14 +83,22 @@ impl KernelNvme {
     }
 }
 
-/// Whether the character device of this number is an NVMe controller, and no namespace.
-fn is_controller(device: u64) -> bool {
-    let link = format!(
-        "/sys/dev/char/{}:{}/subsystem",
-        major(device),
-        minor(device)
-    );
-    std::fs::read_link(link).is_ok_and(|subsystem| subsystem.ends_with("nvme"))
+/// Whether the device in this folder of sysfs is an NVMe controller, and no namespace.
+fn is_controller(folder: &Path) -> bool {
+    let link = std::fs::read_link(folder.join("subsystem"));
+    link.is_ok_and(|subsystem| subsystem.ends_with("nvme"))
+}
+
+/// Reads the identifiers of the PCI function to which the device in this folder of sysfs belongs.
+fn pci_id_of(folder: &Path) -> Option<PciId> {
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(folder.join("device").join(name)).ok()?;
+        u16::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok()
+    };
+    Some(PciId {
+        vendor: read("vendor")?,
+        device: read("device")?,
+    })
 }
 
 #[cfg(test)]
@@ -102,5 +121,21 @@ mod tests {
         }
         let missing = KernelNvme::open(&room.path().join("nvme0")).unwrap_err();
         assert!(matches!(missing, KernelError::NotThere { .. }), "{missing}");
+    }
+
+    #[test]
+    fn a_controller_has_the_identifiers_of_its_pci_function() {
+        let room = tempfile::tempdir().unwrap();
+        let function = room.path().join("device");
+        assert_eq!(pci_id_of(room.path()), None);
+        std::fs::create_dir(&function).unwrap();
+        std::fs::write(function.join("vendor"), "0x144d\n").unwrap();
+        assert_eq!(pci_id_of(room.path()), None);
+        std::fs::write(function.join("device"), "0xa822\n").unwrap();
+        let found = PciId {
+            vendor: 0x144d,
+            device: 0xa822,
+        };
+        assert_eq!(pci_id_of(room.path()), Some(found));
     }
 }

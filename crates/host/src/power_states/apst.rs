@@ -1,5 +1,6 @@
 //! Autonomous power state transitions, by idle time (Base 5.27.1.10).
 
+use joulio_nvme::IdleStates;
 use joulio_nvme_spec::feature::{ApstEntry, ApstTable};
 use joulio_nvme_spec::identify::PowerStateDescriptor;
 use serde::Serialize;
@@ -37,9 +38,26 @@ pub fn transitions(table: &ApstTable, states: usize) -> Vec<ApstTransition> {
     .collect()
 }
 
+/// Returns whether a drive with that number of power states may go to power state `ps` by itself.
+fn may_enter(ps: u8, states: usize, allowed: IdleStates) -> bool {
+    match allowed {
+        IdleStates::All => true,
+        IdleStates::NotDeepest => usize::from(ps) + 1 < states,
+        IdleStates::None => false,
+    }
+}
+
+/// Returns whether the drive has transitions in `table`, all of them to power states that are allowed.
+pub fn is_usable(table: &ApstTable, states: usize, allowed: IdleStates) -> bool {
+    let found = transitions(table, states);
+    let usable = |one: &ApstTransition| may_enter(one.to, states, allowed);
+    !found.is_empty() && found.iter().all(usable)
+}
+
 /// Makes the table that Linux makes by default (nvme_configure_apst, from 5.14 on): after 100 ms to the deepest
 /// non-operational state with a short latency; then, or if there is none, after 2 s to the deepest with a longer one.
-pub fn as_linux_has_it(states: &[PowerStateDescriptor]) -> ApstTable {
+/// Power states that are not allowed are left out.
+pub fn as_linux_has_it(states: &[PowerStateDescriptor], allowed: IdleStates) -> ApstTable {
     let mut table = ApstTable::default();
     let mut target = ApstEntry::new();
     // What the states deeper than this one are for: they have it already.
@@ -48,6 +66,9 @@ pub fn as_linux_has_it(states: &[PowerStateDescriptor]) -> ApstTable {
     let numbered: Vec<_> = numbered.collect();
     for ((index, state), entry) in numbered.into_iter().rev() {
         entry.set(target.into());
+        if !may_enter(index, states.len(), allowed) {
+            continue;
+        }
         let leaving = u64::from(state.exlat.get());
         if !state.power_state_flags().nops() || leaving > MAX_LATENCY_US {
             continue;
@@ -78,10 +99,14 @@ mod tests {
         }
     }
 
-    fn found(states: &[PowerStateDescriptor]) -> Vec<(u8, u8, u32)> {
-        let found = transitions(&as_linux_has_it(states), states.len());
+    fn allowed(states: &[PowerStateDescriptor], allowed: IdleStates) -> Vec<(u8, u8, u32)> {
+        let found = transitions(&as_linux_has_it(states, allowed), states.len());
         let found = found.iter().map(|one| (one.from, one.to, one.after_ms));
         found.collect()
+    }
+
+    fn found(states: &[PowerStateDescriptor]) -> Vec<(u8, u8, u32)> {
+        allowed(states, IdleStates::All)
     }
 
     #[test]
@@ -106,9 +131,31 @@ mod tests {
     }
 
     #[test]
+    fn a_state_that_the_drive_does_not_come_back_from_is_left_out() {
+        let (awake, short) = (state(false, 0, 0), state(true, 210, 1_500));
+        let states = [awake, short, short];
+        assert_eq!(found(&states), [(0, 2, 100), (1, 2, 100)]);
+        assert_eq!(allowed(&states, IdleStates::NotDeepest), [(0, 1, 100)]);
+        assert_eq!(allowed(&states, IdleStates::None), []);
+        // One power state is the deepest too.
+        assert_eq!(allowed(&[short], IdleStates::NotDeepest), []);
+        let [all, not_deepest] =
+            [IdleStates::All, IdleStates::NotDeepest].map(|set| as_linux_has_it(&states, set));
+        let usable = |table: &ApstTable, set| is_usable(table, states.len(), set);
+        assert!(usable(&all, IdleStates::All) && usable(&not_deepest, IdleStates::All));
+        assert!(usable(&not_deepest, IdleStates::NotDeepest));
+        assert!(!usable(&all, IdleStates::NotDeepest));
+        assert!(!usable(&not_deepest, IdleStates::None));
+        assert!(!usable(&ApstTable::default(), IdleStates::All));
+    }
+
+    #[test]
     fn no_table_of_a_device_makes_it_panic() {
         let states = [state(true, u32::MAX, u32::MAX); 32];
-        assert!(transitions(&as_linux_has_it(&states), 32).is_empty());
+        for set in [IdleStates::All, IdleStates::NotDeepest, IdleStates::None] {
+            assert!(allowed(&states, set).is_empty());
+            assert!(allowed(&[], set).is_empty());
+        }
         let mut table = ApstTable::default();
         for entry in &mut table.entries {
             entry.set(u64::MAX);

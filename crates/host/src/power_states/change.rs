@@ -5,7 +5,7 @@ use super::feature::{FeatureChange, FeatureError, FeatureValue};
 use crate::changes::{ChangeError, Changes, Restorable};
 use crate::controller::AdminController;
 use crate::journal::{RecordedChange, RestoreError};
-use joulio_nvme::NvmeError;
+use joulio_nvme::{IdleStates, NvmeError};
 use joulio_nvme_spec::feature::{ApstTable, InterruptCoalescing};
 
 /// A feature of a controller and its requested value.
@@ -15,7 +15,8 @@ pub enum FeatureRequest {
     PowerState(u8),
     /// Coalescing of interrupts for several completions (feature 08h).
     Coalescing(InterruptCoalescing),
-    /// Autonomous transitions, on or off (feature 0Ch). Without a table of them, Linux's is made.
+    /// Autonomous transitions, on or off (feature 0Ch). On a device without a table of them, or with one that has power
+    /// states from which its model does not come back, Linux's is made.
     Apst(bool),
 }
 
@@ -57,13 +58,25 @@ impl FeatureRequest {
     }
 }
 
-/// Returns the table of transitions of `device`; if they are to be `on` and it has none, Linux's.
+/// Returns the table of transitions of `device`; if they are to be `on` and it has none that its model can have,
+/// Linux's.
 fn apst_table(on: bool, device: &AdminController) -> Result<Box<ApstTable>, NvmeError> {
     let control = &**device.control();
     let (_, mut table) = control.apst()?;
+    if !on {
+        return Ok(table);
+    }
     let states = control.identify_controller().power_states();
-    if on && apst::transitions(&table, states.len()).is_empty() {
-        *table = apst::as_linux_has_it(states);
+    let allowed = control.idle_states();
+    if allowed == IdleStates::None {
+        return Err(NvmeError::Unsupported {
+            device: control.device_name().into(),
+            what: "this model fails once it goes to power states by itself (as Linux' driver knows): leave apst off"
+                .into(),
+        });
+    }
+    if !apst::is_usable(&table, states.len(), allowed) {
+        *table = apst::as_linux_has_it(states, allowed);
     }
     Ok(table)
 }
@@ -145,12 +158,14 @@ mod tests {
     use super::*;
     use crate::journal::Journal;
     use joulio_device::AdminData;
+    use joulio_device::pci::PciId;
     use joulio_nvme::{Cancel, PowerControl};
-    use joulio_nvme_spec::identify::IdentifyController;
+    use joulio_nvme_spec::feature::ApstEntry;
+    use joulio_nvme_spec::identify::{IdentifyController, PowerStateFlags};
     use joulio_nvme_spec::{AdminOpcode, Command, Status};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
-    use zerocopy::FromZeros;
+    use zerocopy::{FromZeros, IntoBytes};
 
     /// Answer of a device to Set Features.
     #[derive(Clone, Copy)]
@@ -160,9 +175,11 @@ mod tests {
         None,
     }
 
-    /// A device whose features are all 0 but for interrupt coalescing, which it keeps.
+    /// A device whose features are all 0 but for interrupt coalescing, which it keeps, and its table of transitions.
     struct Fake {
+        id: Option<PciId>,
         identity: Box<IdentifyController>,
+        transitions: ApstTable,
         coalescing: AtomicU32,
         answer: Answer,
     }
@@ -170,7 +187,9 @@ mod tests {
     impl Fake {
         fn answering(answer: Answer) -> (Arc<Fake>, AdminController) {
             let control = Arc::new(Fake {
+                id: None,
                 identity: Box::new(IdentifyController::new_zeroed()),
+                transitions: ApstTable::default(),
                 coalescing: AtomicU32::new(0),
                 answer,
             });
@@ -189,12 +208,19 @@ mod tests {
             &self.identity
         }
 
+        fn pci_id(&self) -> Option<PciId> {
+            self.id
+        }
+
         fn admin(
             &self,
             command: &'static str,
             sent: Command,
-            _: AdminData<'_>,
+            data: AdminData<'_>,
         ) -> Result<u32, NvmeError> {
+            if let AdminData::In(bytes) = data {
+                bytes.copy_from_slice(self.transitions.as_bytes());
+            }
             let device = "it".into();
             if AdminOpcode(sent.dword0().opc()) == AdminOpcode::SET_FEATURES {
                 let value = sent.cdw10[1].get();
@@ -264,6 +290,58 @@ mod tests {
         };
         let why = restarted.restore(&Cancel::default()).unwrap().unwrap();
         assert!(why.contains("restarted"), "{why}");
+    }
+
+    /// Returns the targets of the transitions of power states 0 and 1 once they are on, of a drive with three power
+    /// states that has a transition to `to`.
+    fn targets(id: Option<PciId>, model: (u16, &str), to: u8) -> Result<[u8; 2], NvmeError> {
+        let mut identity = Box::new(IdentifyController::new_zeroed());
+        identity.vid.set(model.0);
+        identity.mn[..model.1.len()].copy_from_slice(model.1.as_bytes());
+        (identity.apsta, identity.npss) = (1, 2);
+        for sleeps in &mut identity.psd[1..=2] {
+            sleeps.flags = PowerStateFlags::new().with_nops(true).into();
+        }
+        let mut transitions = ApstTable::default();
+        if to > 0 {
+            let entry = ApstEntry::new().with_itps(to).with_itpt(7);
+            transitions.entries[0].set(entry.into());
+        }
+        let device = AdminController::of_this_process(
+            "it",
+            Arc::new(Fake {
+                id,
+                identity,
+                transitions,
+                coalescing: AtomicU32::new(0),
+                answer: Answer::Success,
+            }),
+        );
+        let off = apst_table(false, &device)?;
+        assert_eq!(off.as_bytes(), transitions.as_bytes());
+        let table = apst_table(true, &device)?;
+        Ok([0, 1].map(|ps| ApstEntry::from(table.entries[ps].get()).itps()))
+    }
+
+    #[test]
+    fn transitions_are_on_only_to_states_that_the_model_comes_back_from() {
+        // The drive's own table if it has one, else Linux's.
+        let other = (0x144d, "a drive");
+        assert_eq!(targets(None, other, 2).unwrap(), [2, 0]);
+        assert_eq!(targets(None, other, 0).unwrap(), [2, 2]);
+        // SanDisk SN550, by its identifiers; X5, by its model.
+        let sn550 = PciId {
+            vendor: 0x15b7,
+            device: 0x5009,
+        };
+        let x5 = (0x144d, "Samsung Portable SSD X5");
+        for (id, model) in [(Some(sn550), other), (None, x5)] {
+            assert_eq!(targets(id, model, 0).unwrap(), [1, 0]);
+            assert_eq!(targets(id, model, 2).unwrap(), [1, 0]);
+            assert_eq!(targets(id, model, 1).unwrap(), [1, 0]);
+        }
+        let refused = targets(None, (0x1e0f, "KCD6XVUL6T40"), 2).unwrap_err();
+        assert!(refused.to_string().ends_with("leave apst off"), "{refused}");
     }
 
     /// Error of a change of a device with that answer, and the entries that are left.

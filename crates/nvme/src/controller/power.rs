@@ -2,6 +2,7 @@
 
 use super::{Controller, NvmeError};
 use crate::power::PowerControl;
+use joulio_device::pci::PciId;
 use joulio_device::{AdminData, Device};
 use joulio_nvme_spec::Command;
 use joulio_nvme_spec::feature::ApstTable;
@@ -14,6 +15,10 @@ impl<D: Device> PowerControl for Controller<D> {
 
     fn identify_controller(&self) -> &IdentifyController {
         self.identity()
+    }
+
+    fn pci_id(&self) -> Option<PciId> {
+        self.shared.device.pci_id()
     }
 
     fn admin(

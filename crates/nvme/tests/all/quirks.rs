@@ -7,7 +7,9 @@ use joulio_model::DeviceProfile;
 use joulio_nvme::spec::AdminOpcode;
 use joulio_nvme::spec::identify::{Cns, IdentifyController};
 use joulio_nvme::spec::register::Version;
-use joulio_nvme::{Cancel, Controller, ControllerOptions, NvmeError, SubmitError};
+use joulio_nvme::{
+    Cancel, Controller, ControllerOptions, IdleStates, NvmeError, PowerControl, SubmitError,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -213,6 +215,39 @@ fn no_list_of_pages_ends_with_a_page_where_the_drive_needs_that() {
     assert!(spaced.iter().all(|end| *end < 4096), "{spaced:?}");
     let PciId { vendor, device } = instant().pci_id;
     assert!(ends(vendor, device).contains(&4096));
+}
+
+#[test]
+fn a_drive_has_the_power_states_that_it_comes_back_from() {
+    let states = |options: &Options| open(options).0.idle_states();
+    // Intel 600p; SanDisk SN550; Kingston KC2000, A2000; ADATA SX8200; Silicon Motion's; Zhitai's; Solidigm P44.
+    for (vendor, device) in [
+        (0x8086, 0xf1a5),
+        (0x15b7, 0x5009),
+        (0x2646, 0x2262),
+        (0x2646, 0x2263),
+        (0x1cc1, 0x8201),
+        (0x126f, 0x1001),
+        (0x126f, 0x2262),
+        (0x1e49, 0x0021),
+        (0x1e49, 0x0041),
+        (0x025e, 0xf1ac),
+    ] {
+        let found = states(&with_id(vendor, device));
+        assert_eq!(found, IdleStates::NotDeepest, "{vendor:04x}:{device:04x}");
+    }
+    let emulated = instant().pci_id;
+    for (vid, model, expected) in [
+        (0x144d, "Samsung Portable SSD X5", IdleStates::NotDeepest),
+        (0x1179, "THNSF5256GPUK TOSHIBA", IdleStates::None),
+        (0x1e0f, "KCD6XVUL6T40", IdleStates::None),
+        (0x1e0f, "KCD6XVUL3T20", IdleStates::All),
+    ] {
+        let mut drive = with_model(vid, emulated.device, model);
+        drive.pci_id = emulated;
+        assert_eq!(states(&drive), expected, "{model}");
+    }
+    assert_eq!(states(&instant()), IdleStates::All);
 }
 
 #[test]

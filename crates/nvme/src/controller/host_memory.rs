@@ -3,7 +3,7 @@
 
 use super::Controller;
 use super::feature_record::Key;
-use super::loan::{Lent, Loan};
+use super::loan::{Lent, Loan, Ranges};
 use super::shared::{Shared, lock};
 use crate::NvmeError;
 use crate::admin::Admin;
@@ -78,10 +78,26 @@ impl<D: Device> Shared<D> {
         }
     }
 
+    /// Returns which ranges the controller takes. An IOMMU makes one of any memory, so that several would only be had
+    /// where memory runs out; without one, memory in one piece is rare.
+    fn ranges(&self) -> Ranges {
+        let identity = self.identity();
+        let page = PAGE_SIZE as u64;
+        Ranges {
+            max: match (self.device.has_iommu(), identity.hmmaxd.get()) {
+                // HMMAXD of 0: no limit.
+                (Some(false), 0) => Ranges::MAX,
+                (Some(false), max) => Ranges::MAX.min(max.into()),
+                _ => 1,
+            },
+            min_bytes: u64::from(identity.hmminds.get().max(1)) * page,
+        }
+    }
+
     fn allocate_loan(&self, wanted: &Wanted, max: u64) -> Result<Lent, String> {
         let mut failed = None;
         for bytes in wanted.sizes(max) {
-            match Lent::allocate(&*self.device, bytes) {
+            match Lent::allocate(&*self.device, bytes, self.ranges()) {
                 Ok(lent) => return Ok(lent),
                 Err(error) => failed = Some(error.to_string()),
             }

@@ -14,9 +14,15 @@ const MIB: u64 = 1 << 20;
 /// Opens a controller that prefers 1 MiB, and needs at least a quarter of it, on a host that lends up to `max`
 /// bytes.
 fn open(max: u64, seen: Seen) -> (Controller<Spy>, Stepper, Seen) {
+    open_preferring(MIB, max, seen)
+}
+
+/// Opens a controller that prefers `preferred` bytes, and needs at least 256 KiB, on a host that lends up to `max`
+/// bytes.
+fn open_preferring(preferred: u64, max: u64, seen: Seen) -> (Controller<Spy>, Stepper, Seen) {
     let make = Options {
         host_memory: Some(HostMemoryDemand {
-            preferred: MIB,
+            preferred,
             minimum: MIB / 4,
         }),
         ..instant()
@@ -67,6 +73,34 @@ fn the_limit_holds_and_too_little_is_none_with_a_reason() {
     let (controller, _, seen) = open(0, Seen::default());
     assert_eq!(controller.host_memory(), HostMemory::None);
     assert_eq!(seen.feature_values(FID), [0; 0]);
+}
+
+#[test]
+fn without_an_iommu_it_is_lent_in_the_pieces_that_there_are() {
+    for piece in [256 << 10, 16 << 10] {
+        let (controller, stepper, seen) = open(128 * MIB, Seen::without_iommu(piece));
+        assert_eq!(controller.host_memory(), HostMemory::Lent(MIB));
+        let mapped = seen.mapped();
+        assert!(mapped.len() > MIB as usize / piece);
+        read_one(&controller, &stepper);
+        controller.reset().unwrap();
+        assert!(seen.mapped().is_superset(&mapped));
+        read_one(&controller, &stepper);
+        let activity = controller.device().emulated().activity();
+        let counts = (activity.host_memory_hits, activity.host_memory_misses);
+        assert_eq!(counts, (1, 1));
+        drop(controller);
+        assert!(seen.mapped().is_empty());
+    }
+}
+
+#[test]
+fn no_more_ranges_are_lent_than_the_controller_takes() {
+    // HMMAXD is 64: of 2 MiB in pieces of 16 KiB there would be 128.
+    let seen = Seen::without_iommu(16 << 10);
+    let (controller, stepper, _) = open_preferring(2 * MIB, 128 * MIB, seen);
+    assert_eq!(controller.host_memory(), HostMemory::Lent(MIB));
+    read_one(&controller, &stepper);
 }
 
 #[test]

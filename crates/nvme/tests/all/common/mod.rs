@@ -64,6 +64,8 @@ pub struct Seen {
     admin: Arc<Mutex<Vec<(u8, u32, u32)>>>,
     /// Time when CC.EN last fell, and the shortest time from then to a read of CSTS.
     disabled: Arc<Mutex<(Option<Instant>, Option<Duration>)>>,
+    /// Bytes of the longest piece of memory, on a machine without an IOMMU.
+    longest_piece: Option<usize>,
     /// Domain that the controller shares with others of its IOMMU group.
     group: Option<DmaDomain>,
 }
@@ -82,6 +84,14 @@ impl Seen {
     pub fn of_group(group: DmaDomain) -> Seen {
         Seen {
             group: Some(group),
+            ..Seen::default()
+        }
+    }
+
+    /// Returns a controller on a machine without an IOMMU whose memory is in pieces of up to `bytes`.
+    pub fn without_iommu(bytes: usize) -> Seen {
+        Seen {
+            longest_piece: Some(bytes),
             ..Seen::default()
         }
     }
@@ -369,6 +379,9 @@ impl Device for Spy {
     fn pci_id(&self) -> Option<PciId> {
         self.device.pci_id()
     }
+    fn has_iommu(&self) -> Option<bool> {
+        self.seen.longest_piece.map(|_| false)
+    }
     fn read32(&self, offset: u32) -> u32 {
         if offset == CSTS {
             let mut disabled = self.seen.disabled.lock().unwrap();
@@ -421,6 +434,15 @@ impl Device for Spy {
         })
     }
     fn allocate(&self, len: usize) -> Result<DmaMemory, DeviceError> {
+        if let Some(longest) = self.seen.longest_piece
+            && len > longest
+        {
+            return Err(DeviceError::HugePages {
+                wanted: len,
+                pages: len.div_ceil(longest),
+                found: 1,
+            });
+        }
         let inner = self.device.allocate(len)?;
         self.seen.memory.lock().unwrap().push(inner.share());
         self.seen.mapped.lock().unwrap().insert(inner.iova().0);

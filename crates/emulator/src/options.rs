@@ -60,6 +60,9 @@ pub struct Options {
     /// Whether the controller has weighted round robin (CAP.AMS). If a host chooses it, the controller fetches only as
     /// many commands as its model works on at once, so that the others wait in their queues.
     pub weighted_round_robin: bool,
+    /// Whether hosts may enable the controller with all I/O command sets (CAP.CSS bit 6, CC.CSS = 110b). There is one:
+    /// NVM.
+    pub command_sets: bool,
     /// Host memory buffer that the controller wants; `None`: none. Pages in [`Options::identify`] take precedence.
     pub host_memory: Option<HostMemoryDemand>,
     /// Identify pages of another drive, which the controller reports and follows; `None`: its own pages.
@@ -101,6 +104,7 @@ impl Options {
             shadow_doorbells: false,
             nap: None,
             weighted_round_robin: false,
+            command_sets: false,
             host_memory: None,
             identify: None,
             real_interrupts: false,

@@ -47,7 +47,7 @@ pub struct Cap {
     pub dstrd: u8,
     /// NSSRS: NVM subsystem reset is supported.
     pub nssrs: bool,
-    /// CSS: command sets; bit 0 is the NVM command set, bit 6 "I/O command sets" (CC.CSS = 110b).
+    /// CSS: command sets, [`Cap::NVM_COMMAND_SET`] and [`Cap::ALL_COMMAND_SETS`].
     pub css: u8,
     /// BPS: boot partitions.
     pub bps: bool,
@@ -78,6 +78,10 @@ impl Cap {
     pub const READY_WITH_MEDIA: u8 = 1;
     /// Bit of AMS: weighted round robin with an urgent priority class.
     pub const WEIGHTED: u8 = 1;
+    /// Bit of CSS: the NVM command set.
+    pub const NVM_COMMAND_SET: u8 = 1;
+    /// Bit of CSS: one or more I/O command sets, selected together by [`Cc::ALL_COMMAND_SETS`].
+    pub const ALL_COMMAND_SETS: u8 = 1 << 6;
 }
 
 /// CRTO, Controller Ready Timeouts (Base 2.0, 3.1.3, offset 68h), in units of 500 ms.
@@ -137,6 +141,10 @@ pub struct Cc {
 impl Cc {
     /// AMS of the weighted round robin with an urgent priority class.
     pub const WEIGHTED: u8 = 1;
+    /// CSS of the NVM command set alone.
+    pub const NVM_COMMAND_SET: u8 = 0;
+    /// CSS of all I/O command sets that the controller has.
+    pub const ALL_COMMAND_SETS: u8 = 0b110;
     /// IOSQES of the 64-byte submission queue entry, the only size of the NVM command set.
     pub const SQES: u8 = 6;
     /// IOCQES of the 16-byte completion queue entry.

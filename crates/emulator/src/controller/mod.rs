@@ -120,7 +120,12 @@ impl EmulatedController {
             .collect::<Result<Vec<_>, _>>()?;
         let entries = profile.max_queue_entries.count().clamp(2, 65536) as u32;
         Ok(EmulatedController {
-            registers: Registers::new(entries, options.version, options.weighted_round_robin),
+            registers: Registers::new(
+                entries,
+                options.version,
+                options.weighted_round_robin,
+                options.command_sets,
+            ),
             guest: GuestMemory::default(),
             doorbells: Arc::new(Doorbells::new(options.queue_pairs)),
             queues: Queues::new(options.queue_pairs + 1),

@@ -27,8 +27,13 @@ pub(super) struct Registers {
 
 impl Registers {
     /// Makes the registers of a controller of version `vs` whose queues have up to `entries` entries, with weighted
-    /// round robin if `weighted`.
-    pub(super) fn new(entries: u32, vs: Version, weighted: bool) -> Registers {
+    /// round robin if `weighted`, and with all I/O command sets beside the NVM command set if `command_sets`.
+    pub(super) fn new(entries: u32, vs: Version, weighted: bool, command_sets: bool) -> Registers {
+        let all = if command_sets {
+            Cap::ALL_COMMAND_SETS
+        } else {
+            0
+        };
         Registers {
             vs,
             cap: Cap::new()
@@ -36,7 +41,7 @@ impl Registers {
                 .with_cqr(true)
                 .with_ams(if weighted { Cap::WEIGHTED } else { 0 })
                 .with_to(20)
-                .with_css(1),
+                .with_css(Cap::NVM_COMMAND_SET | all),
             cc: Cc::new(),
             csts: Csts::new(),
             aqa: Aqa::new(),
@@ -96,10 +101,16 @@ impl Registers {
 
     /// Sets the power-on values; a removed function remains removed.
     pub(super) fn reset_function(&mut self) {
+        let (weighted, command_sets) = (self.has_weights(), self.has_command_sets());
         *self = Registers {
             removed: self.removed,
-            ..Registers::new(self.queue_entries(), self.vs, self.has_weights())
+            ..Registers::new(self.queue_entries(), self.vs, weighted, command_sets)
         };
+    }
+
+    /// Whether a host may choose all I/O command sets.
+    pub(super) fn has_command_sets(&self) -> bool {
+        self.cap.css() & Cap::ALL_COMMAND_SETS != 0
     }
 
     /// Whether a host may choose weighted round robin.
@@ -234,7 +245,12 @@ impl EmulatedController {
         let Registers {
             cc, aqa, asq, acq, ..
         } = self.registers;
-        let configuration = cc.css() == 0
+        let command_set = match cc.css() {
+            Cc::NVM_COMMAND_SET => true,
+            Cc::ALL_COMMAND_SETS => self.registers.has_command_sets(),
+            _ => false,
+        };
+        let configuration = command_set
             && cc.mps() == 0
             && (cc.ams() == 0 || self.registers.weighted() && self.registers.has_weights());
         let bytes = |last: u16, entry: usize| (u64::from(last) + 1) * entry as u64;

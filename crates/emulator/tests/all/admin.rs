@@ -125,6 +125,42 @@ fn what_cannot_be_identified_is_refused() {
 }
 
 #[test]
+fn a_controller_with_all_command_sets_identifies_the_one_that_it_has() {
+    let mut options = options();
+    options.namespaces = vec![ram(512), ram(4096)];
+    options.command_sets = true;
+    let mut host = Host::stepped(&options);
+    let page = identify(&mut host, Cns::COMMAND_SETS, 0).unwrap();
+    assert!(page[0] == 1 && page[1..].iter().all(|&byte| byte == 0));
+    let page = identify(&mut host, Cns::NAMESPACE_DESCRIPTORS, 2).unwrap();
+    // A UUID, then CSI 0, then the end of the list.
+    assert_eq!(
+        (page[..2].to_vec(), page[20..26].to_vec()),
+        (vec![3, 16], vec![4, 1, 0, 0, 0, 0])
+    );
+    let page = identify(&mut host, Cns::COMMAND_SET_NAMESPACE, 1).unwrap();
+    assert!(page.iter().all(|&byte| byte == 0));
+    let page = identify(&mut host, Cns::COMMAND_SET_ACTIVE_NAMESPACES, 1).unwrap();
+    let list = ActiveNamespaces::read_from_bytes(&page).unwrap();
+    assert_eq!(list.nsid.map(|nsid| nsid.get())[..2], [2, 0]);
+    let refused = identify(&mut host, Cns::COMMAND_SET_NAMESPACE, 3).unwrap_err();
+    assert_eq!(refused, Status::INVALID_NAMESPACE.do_not_retry());
+    let buffer = host.buffer(4096);
+    for cns in [
+        Cns::COMMAND_SET_NAMESPACE,
+        Cns::COMMAND_SET_CONTROLLER,
+        Cns::COMMAND_SET_ACTIVE_NAMESPACES,
+    ] {
+        // The zoned command set.
+        let mut command = Command::identify(cns, NamespaceId(1));
+        command.cdw10[1].set(2 << 24);
+        command.prp1.set(buffer.iova().0);
+        let status = host.admin(command).status();
+        assert_eq!(status, Status::INVALID_FIELD.do_not_retry(), "{cns:?}");
+    }
+}
+
+#[test]
 fn identify_data_may_cross_into_a_second_page() {
     let mut host = Host::stepped(&options());
     let buffer = host.buffer(3 * 4096);

@@ -95,6 +95,27 @@ fn a_controller_that_cannot_be_enabled_fails_until_it_is_reset() {
 }
 
 #[test]
+fn all_command_sets_are_chosen_where_the_controller_has_them() {
+    let mut options = options();
+    options.command_sets = true;
+    let (device, stepper) = EmulatedDevice::stepped(&options).unwrap();
+    let mut host = Host::disabled(device, Some(stepper));
+    let css = |host: &Host| Cap::from(host.device.read64(CAP)).css();
+    let both = Cap::NVM_COMMAND_SET | Cap::ALL_COMMAND_SETS;
+    for chosen in [Cc::NVM_COMMAND_SET, Cc::ALL_COMMAND_SETS] {
+        assert_eq!(css(&host), both);
+        host.enable_as(enabled().with_css(chosen));
+        assert!(host.status().rdy() && !host.status().cfs());
+        host.device.write32(CC, 0);
+    }
+    host.enable_as(enabled().with_css(1));
+    assert!(host.status().cfs() && !host.status().rdy());
+    host.device.write32(CC, 0);
+    host.device.reset_function().unwrap();
+    assert_eq!(css(&host), both);
+}
+
+#[test]
 fn a_reset_drops_queues_and_what_is_outstanding() {
     let mut host = Host::stepped(&slow_options());
     let mut pair = host.pair(1, 16, None);

@@ -29,9 +29,15 @@ pub enum Cns {
     ACTIVE_NAMESPACES = 0x02,
     /// Namespace Identification Descriptor list (Base figure 277).
     NAMESPACE_DESCRIPTORS = 0x03,
+    /// Identify Namespace data structure of an I/O command set: CSI as for 06h.
+    COMMAND_SET_NAMESPACE = 0x05,
     /// Identify Controller data structure of an I/O command set (NVM 4.1.5.2): CSI in bits 31:24
     /// of dword 11, 00h for the NVM command set.
     COMMAND_SET_CONTROLLER = 0x06,
+    /// Active Namespace ID list of an I/O command set: CSI as for 06h.
+    COMMAND_SET_ACTIVE_NAMESPACES = 0x07,
+    /// Identify I/O Command Set data structure: the combinations of command sets that the controller has.
+    COMMAND_SETS = 0x1c,
 }
 
 /// CNS 02h: up to 1024 active namespaces above the requested NSID, ascending, zero-terminated.

@@ -24,6 +24,11 @@ const NO_LIST_AFTER: u32 = 0xffff_fffe;
 /// CSI of the NVM command set (Base 5.17).
 const NVM_COMMAND_SET: u32 = 0;
 
+/// Returns CSI: the I/O command set of a data structure.
+fn command_set(command: &Command) -> u32 {
+    command.cdw10[1].get() >> 24
+}
+
 const INVALID_NAMESPACE: Status = Status::INVALID_NAMESPACE.do_not_retry();
 
 impl EmulatedController {
@@ -47,13 +52,37 @@ impl EmulatedController {
                 let page = self.namespace_descriptors(nsid)?;
                 self.hand_out(command, &page)?;
             }
-            Cns::COMMAND_SET_CONTROLLER if command.cdw10[1].get() >> 24 == NVM_COMMAND_SET => {
+            Cns::COMMAND_SET_CONTROLLER if command_set(command) == NVM_COMMAND_SET => {
                 let page = self.identify_nvm_controller();
                 self.hand_out(command, page.as_bytes())?;
             }
+            cns if self.registers.has_command_sets() => self.identify_command_set(cns, command)?,
             _ => return Err(Status::INVALID_FIELD.do_not_retry()),
         }
         Ok(0)
+    }
+
+    /// Hands out the data structures that a controller with CAP.CSS bit 6 has beside those of every controller.
+    fn identify_command_set(&mut self, cns: Cns, command: &Command) -> Result<(), Status> {
+        let nsid = command.nsid.get();
+        match cns {
+            Cns::COMMAND_SETS => {
+                // 512 vectors of 8 bytes: the first, and only, combination is the NVM command set alone, bit 0.
+                let mut page = [0; PAGE];
+                page[0] = 1;
+                self.hand_out(command, &page)
+            }
+            Cns::COMMAND_SET_NAMESPACE if command_set(command) == NVM_COMMAND_SET => {
+                self.identify_namespace(nsid)?;
+                // No protection information, no storage tags: nothing is set.
+                self.hand_out(command, &[0; PAGE])
+            }
+            Cns::COMMAND_SET_ACTIVE_NAMESPACES if command_set(command) == NVM_COMMAND_SET => {
+                let page = self.active_namespaces(nsid)?;
+                self.hand_out(command, page.as_bytes())
+            }
+            _ => Err(Status::INVALID_FIELD.do_not_retry()),
+        }
     }
 
     /// Whether writes may be lost until they are flushed: as the profile says, or because a file is cached.
@@ -182,7 +211,8 @@ impl EmulatedController {
         Ok(page)
     }
 
-    /// Builds the list of Namespace Identification Descriptors: one (Base figure 277), of type 3h, a UUID.
+    /// Builds the list of Namespace Identification Descriptors (Base figure 277): one of type 3h, a UUID, and, where
+    /// the host may choose all command sets, one of type 4h, CSI.
     fn namespace_descriptors(&self, nsid: u32) -> Result<[u8; PAGE], Status> {
         let exists = self.namespace_index(nsid).is_some();
         if !exists || self.is_inactive(nsid) {
@@ -192,6 +222,11 @@ impl EmulatedController {
         page[0] = 3;
         page[1] = 16;
         page[4..20].copy_from_slice(&uuid(self.identity(nsid)));
+        if self.registers.has_command_sets() {
+            page[20] = 4;
+            page[21] = 1;
+            page[24] = NVM_COMMAND_SET as u8;
+        }
         Ok(page)
     }
 

@@ -35,6 +35,16 @@ pub(crate) fn shutdown_time(rtd3e: u32) -> Nanos {
     Nanos::from_micros(u64::from(rtd3e).clamp(*SHUTDOWN_TIME.start(), *SHUTDOWN_TIME.end()))
 }
 
+/// Returns CC.CSS for a controller with `cap` (Base 3.1.3.5): all its I/O command sets where they can be chosen
+/// together, as only then a zoned namespace has its own commands; otherwise the NVM command set. A controller with
+/// neither, which would be enabled for admin commands alone (111b), is refused before.
+fn command_sets(cap: Cap) -> u8 {
+    match cap.css() & Cap::ALL_COMMAND_SETS {
+        0 => Cc::NVM_COMMAND_SET,
+        _ => Cc::ALL_COMMAND_SETS,
+    }
+}
+
 /// A device's registers, and the limit of waits for them.
 pub(crate) struct Registers<'a, D: Device> {
     pub(crate) device: &'a D,
@@ -253,8 +263,7 @@ impl<D: Device> Registers<'_, D> {
             .with_iosqes(Cc::SQES)
             .with_iocqes(Cc::CQES)
             .with_ams(if weighted { Cc::WEIGHTED } else { 0 })
-            // Without the NVM command set's own bit, "all supported I/O command sets" has it.
-            .with_css(if cap.css() & 1 != 0 { 0 } else { 0b110 });
+            .with_css(command_sets(cap));
         self.set_cc(cc.with_en(true));
         if !self.cc().en() {
             return Err(self.unresponsive());

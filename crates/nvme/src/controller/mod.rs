@@ -30,7 +30,7 @@ use joulio_device::Device;
 use joulio_nvme_spec::feature::FeatureId;
 use joulio_nvme_spec::identify::{Cns, IdentifyController};
 use joulio_nvme_spec::log::SmartHealth;
-use joulio_nvme_spec::register::Version;
+use joulio_nvme_spec::register::{Cap, Version};
 use joulio_nvme_spec::{Command, NamespaceId};
 use std::sync::Arc;
 
@@ -67,8 +67,8 @@ impl<D: Device> Controller<D> {
             device: device.name().into(),
             what: what.into(),
         };
-        // CSS bit 0: NVM command set; bit 6: all I/O command sets that it has (Base figure 36).
-        if cap.css() & (1 | 1 << 6) == 0 {
+        // A controller may name the NVM command set only as one of all that it has (Base figure 36).
+        if cap.css() & (Cap::NVM_COMMAND_SET | Cap::ALL_COMMAND_SETS) == 0 {
             return Err(unsupported(
                 "it does not have the NVM command set (CAP.CSS)",
             ));

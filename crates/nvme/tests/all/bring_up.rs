@@ -4,7 +4,7 @@ use crate::common::Seen;
 use joulio_device::{Device, DeviceError, DmaMemory, Vector};
 use joulio_emulator::{EmulatedDevice, EmulatedDoorbell, NamespaceOptions, Options, StoreOptions};
 use joulio_model::DeviceProfile;
-use joulio_nvme::spec::register::{CAP, CRTO, CSTS, Cap, Crto};
+use joulio_nvme::spec::register::{CAP, CC, CRTO, CSTS, Cap, Cc, Crto};
 use joulio_nvme::wait::AnyPolicy;
 use joulio_nvme::{Controller, ControllerOptions, NvmeError, PollGroup};
 use joulio_units::Nanos;
@@ -168,6 +168,31 @@ fn a_controller_without_what_the_driver_needs_is_refused() {
         error(large_pages, None),
         NvmeError::Unsupported { .. }
     ));
+}
+
+#[test]
+fn all_command_sets_are_chosen_where_the_controller_has_them() {
+    let (nvm, all) = (Cap::NVM_COMMAND_SET, Cap::ALL_COMMAND_SETS);
+    let chosen = |css| {
+        let mut options = Options::new(DeviceProfile::builtin("instant").unwrap());
+        options.command_sets = true;
+        let device = EmulatedDevice::spawn(&options).unwrap();
+        let cap = Cap::from(device.read64(CAP)).with_css(css);
+        let lies = Lies {
+            device,
+            cap: Some(cap.into()),
+            csts: None,
+            crto: 0,
+        };
+        let controller = Controller::open(lies, ControllerOptions::default()).unwrap();
+        assert_eq!(controller.active_namespaces().unwrap(), [1]);
+        assert!(controller.create_queue_pair(1).is_ok());
+        Cc::from(controller.device().read32(CC)).css()
+    };
+    let (one, every) = (Cc::NVM_COMMAND_SET, Cc::ALL_COMMAND_SETS);
+    // The bit of no I/O command set (7) changes nothing.
+    let cases = [nvm, nvm | 1 << 7, nvm | all, all];
+    assert_eq!(cases.map(chosen), [one, one, every, every]);
 }
 
 #[test]

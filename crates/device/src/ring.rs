@@ -6,7 +6,7 @@
 use crate::{DmaArray, Entry};
 use joulio_cpu::CacheLine;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A ring of entries in DMA memory with a position that only advances: a queue's tail or head. Accesses at the position
 /// need no check.
@@ -98,6 +98,20 @@ impl<T: Entry> DmaRing<T> {
         }
     }
 
+    /// Loads the 64-bit word at byte `OFFSET` of the current entry, unordered as [`DmaRing::load_word`].
+    #[inline]
+    pub fn load_long_word<const OFFSET: usize>(&self) -> u64 {
+        const {
+            assert!(align_of::<T>() >= align_of::<AtomicU64>() && OFFSET.is_multiple_of(8));
+            assert!(OFFSET + 8 <= size_of::<T>());
+        };
+        // SAFETY: inside; `DmaMemory::array` has checked the alignment of `T`, which is no less than that of the word.
+        unsafe {
+            let word = self.at.cast::<u8>().add(OFFSET).cast::<u64>();
+            AtomicU64::from_ptr(word.as_ptr()).load(Ordering::Relaxed)
+        }
+    }
+
     /// Returns the cache line of the current entry, to be monitored.
     pub fn cache_line(&self) -> CacheLine<'_> {
         self.array.cache_line(self.index())
@@ -123,14 +137,17 @@ mod tests {
         let memory = Arc::new(SharedMemory::allocate(4096).unwrap());
         let mapping = Unmapped(DmaDomain::unique());
         let memory = Arc::new(DmaMemory::new(memory, Iova(0), mapping));
-        let mut ring = DmaRing::new(memory.array::<[u32; 4]>(64, 3));
+        let mut ring = DmaRing::new(memory.array::<[u64; 2]>(64, 3));
         for lap in 0..4u32 {
             for index in 0..3 {
                 assert_eq!(ring.index(), index);
-                ring.write([lap, 0, 0, index as u32]);
-                assert_eq!(ring.load_word::<0>(), lap);
+                let (first, second) = (u64::from(lap) << 32 | 7, (index as u64) << 32);
+                ring.write([first, second]);
+                assert_eq!((ring.load_word::<0>(), ring.load_word::<4>()), (7, lap));
                 assert_eq!(ring.load_word::<12>(), index as u32);
-                assert_eq!(ring.array().read(index), [lap, 0, 0, index as u32]);
+                assert_eq!(ring.load_long_word::<0>(), first);
+                assert_eq!(ring.load_long_word::<8>(), second);
+                assert_eq!(ring.array().read(index), [first, second]);
                 assert_eq!(ring.advance(), index == 2);
             }
         }

@@ -30,9 +30,9 @@ struct Operation {
     done: Done,
     /// Status of a command that has completed.
     status: Status,
-    /// Dword 0 of a completed command; in a free operation, the index of the one that was freed before it, or
+    /// Dwords 0 and 1 of a completed command; in a free operation, the index of the one that was freed before it, or
     /// [`NONE`].
-    word: u32,
+    word: u64,
 }
 
 /// Index for no operation.
@@ -60,7 +60,7 @@ impl Operations {
         let Some(operation) = self.all.get_mut(index as usize) else {
             return self.begin_new(waker);
         };
-        self.free = operation.word;
+        self.free = operation.word as u32;
         // A free operation has no waker: nothing is dropped here.
         mem::forget(operation.waker.replace(waker));
         index
@@ -81,7 +81,7 @@ impl Operations {
 
     #[inline]
     fn release(&mut self, index: u32) {
-        self.all[index as usize].word = mem::replace(&mut self.free, index);
+        self.all[index as usize].word = mem::replace(&mut self.free, index).into();
     }
 
     /// Removes a command that was not submitted. Returns its waker, to be dropped when no lock is held.
@@ -108,10 +108,12 @@ impl Operations {
         }
         operation.done = Done::No;
         let free = mem::replace(&mut self.free, index);
+        let result = mem::replace(&mut operation.word, free.into());
         Some(Completed {
             tag: index.into(),
             status: operation.status,
-            dw0: mem::replace(&mut operation.word, free),
+            dw0: result as u32,
+            dw1: (result >> 32) as u32,
             buffer: operation.buffer.take(),
         })
     }
@@ -152,7 +154,7 @@ impl Operations {
             true => Done::Good,
             false => Done::Bad,
         };
-        (operation.status, operation.word) = (completed.status, completed.dw0);
+        (operation.status, operation.word) = (completed.status, completed.result());
         // The operation of a command in flight has no buffer: nothing is dropped here.
         mem::forget(mem::replace(&mut operation.buffer, completed.buffer));
         wake.push(waker);
@@ -170,5 +172,34 @@ impl Operations {
         let all = self.all.iter();
         all.filter_map(|operation| operation.waker.clone())
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dwords_0_and_1_come_with_a_completion_and_operations_are_used_again() {
+        let mut operations = Operations::with_capacity(2);
+        let (mut wake, mut reclaimed) = (Wakers::new(), Vec::new());
+        for _ in 0..3 {
+            let begun = [0, 1].map(|_| operations.begin(Waker::noop().clone()));
+            let statuses = [Status::SUCCESS, Status::INVALID_FIELD];
+            for (index, status) in begun.into_iter().zip(statuses) {
+                let completed = Completed {
+                    tag: index.into(),
+                    status,
+                    dw0: 0x8000_0001,
+                    dw1: 5,
+                    buffer: None,
+                };
+                operations.complete(completed, &mut wake, &mut reclaimed);
+                let taken = operations.take(index).unwrap();
+                assert_eq!((taken.status, taken.result()), (status, 0x5_8000_0001));
+            }
+            assert_eq!(wake.drain(..).count(), 2);
+        }
+        assert!(operations.all.len() == 2 && reclaimed.is_empty());
     }
 }

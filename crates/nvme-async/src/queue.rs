@@ -163,7 +163,7 @@ impl<D: Device> AsyncQueue<D> {
 
     /// Submits a command that the caller has built ([`QueuePair::submit`], [`QueuePair::submit_with_list`]);
     /// `buffers` is empty for a command without data. The result is the whole completion, since the meaning of
-    /// dword 0 depends on the command.
+    /// dwords 0 and 1 depends on the command.
     pub fn command<'a>(
         &'a self,
         namespace: &'a Namespace,

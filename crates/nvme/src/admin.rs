@@ -32,7 +32,8 @@ const KEPT_EVENTS: usize = 64;
 /// End of an admin command.
 struct AdminCompletion {
     status: Status,
-    dw0: u32,
+    /// Dword 0, and above it dword 1.
+    result: u64,
 }
 
 pub(crate) struct Admin<D: Device> {
@@ -143,19 +144,19 @@ impl<D: Device> Admin<D> {
         if self.stuck.is_none() {
             self.memory.write(DATA, &[0; PAGE_SIZE]);
         }
-        let dw0 = self.run(name, self.with_data(command))?;
+        let result = self.run(name, self.with_data(command))?;
         let mut value = Box::new(T::new_zeroed());
         self.memory.read(DATA, value.as_mut_bytes());
-        Ok((dw0, value))
+        Ok((result as u32, value))
     }
 
-    /// Executes a command with up to a page of data and returns dword 0 of the completion.
+    /// Executes a command with up to a page of data and returns dwords 0 and 1 of the completion.
     pub(crate) fn exchange(
         &mut self,
         name: &'static str,
         command: Command,
         data: AdminData<'_>,
-    ) -> Result<u32, NvmeError> {
+    ) -> Result<u64, NvmeError> {
         let opcode = AdminOpcode(command.dword0().opc());
         let bytes = match &data {
             // A feature may have data although none is wanted: it must not go to address 0.
@@ -178,21 +179,21 @@ impl<D: Device> Admin<D> {
                 self.memory.write(DATA, bytes);
             }
         }
-        let dw0 = self.run(name, self.with_data(command))?;
+        let result = self.run(name, self.with_data(command))?;
         if let AdminData::In(bytes) = data {
             self.memory.read(DATA, bytes);
         }
-        Ok(dw0)
+        Ok(result)
     }
 
-    /// Executes a command with `bytes` of data at `start`, in a buffer of the caller's, and returns dword 0 of the
-    /// completion. After an error that is not a status the device may still use the buffer.
+    /// Executes a command with `bytes` of data at `start`, in a buffer of the caller's, and returns dwords 0 and 1 of
+    /// the completion. After an error that is not a status the device may still use the buffer.
     pub(crate) fn run_with(
         &mut self,
         name: &'static str,
         mut command: Command,
         (start, bytes): (Iova, u32),
-    ) -> Result<u32, NvmeError> {
+    ) -> Result<u64, NvmeError> {
         if self.stuck.is_none() {
             let list = || self.memory.iova().offset(LIST);
             let prps = prp::build(start, bytes, list, |index, entry| {
@@ -209,8 +210,8 @@ impl<D: Device> Admin<D> {
         command
     }
 
-    /// Executes a command without data and returns dword 0 of the completion.
-    pub(crate) fn run(&mut self, name: &'static str, command: Command) -> Result<u32, NvmeError> {
+    /// Executes a command without data and returns dwords 0 and 1 of the completion.
+    pub(crate) fn run(&mut self, name: &'static str, command: Command) -> Result<u64, NvmeError> {
         if self.is_over() {
             return Err(self.ended_by_reset(name));
         }
@@ -235,16 +236,17 @@ impl<D: Device> Admin<D> {
                 status,
             });
         }
-        Ok(completion.dw0)
+        Ok(completion.result)
     }
 
-    /// Executes a command without data that is meant for `generation` only, and returns dword 0 of the completion.
+    /// Executes a command without data that is meant for `generation` only, and returns dwords 0 and 1 of the
+    /// completion.
     pub(crate) fn run_in(
         &mut self,
         generation: u32,
         name: &'static str,
         command: Command,
-    ) -> Result<u32, NvmeError> {
+    ) -> Result<u64, NvmeError> {
         if self.generation != generation {
             return Err(self.ended_by_reset(name));
         }
@@ -261,7 +263,7 @@ impl<D: Device> Admin<D> {
     /// other is ignored.
     fn poll(&mut self, cid: Option<CommandId>) -> Option<AdminCompletion> {
         let posted = self.completion.peek()?;
-        let (queue, dw0) = self.completion.take();
+        let (queue, result) = self.completion.take();
         self.completion.release();
         if queue != QueueId::ADMIN {
             return None;
@@ -269,7 +271,7 @@ impl<D: Device> Admin<D> {
         let found = posted.command_id();
         let completion = AdminCompletion {
             status: posted.status(),
-            dw0,
+            result,
         };
         if found.0 & EVENT != 0 {
             self.keep_event(found, completion);
@@ -283,7 +285,7 @@ impl<D: Device> Admin<D> {
         // The event was not requested, or the controller takes fewer requests than it reported.
         let requested = request.is_some_and(std::mem::take);
         if requested && completion.status.is_success() {
-            self.keep(AsyncEvent::from(completion.dw0));
+            self.keep(AsyncEvent::from(completion.result as u32));
         }
     }
 

@@ -9,20 +9,20 @@ use std::sync::Arc;
 use zerocopy::{FromBytes, IntoBytes};
 
 impl<D: Device> Shared<D> {
-    /// Executes an admin command without data and returns dword 0 of its completion. If the controller does not
-    /// answer, it is reset.
-    pub(crate) fn run(&self, name: &'static str, command: Command) -> Result<u32, NvmeError> {
+    /// Executes an admin command without data and returns dwords 0 and 1 of its completion. If the controller does
+    /// not answer, it is reset.
+    pub(crate) fn run(&self, name: &'static str, command: Command) -> Result<u64, NvmeError> {
         self.exchange(name, command, AdminData::None)
     }
 
     /// Executes an admin command without data that is meant for `generation` only: a reset since then ends it.
-    /// Returns dword 0 of its completion.
+    /// Returns dwords 0 and 1 of its completion.
     pub(crate) fn run_in(
         &self,
         generation: u32,
         name: &'static str,
         command: Command,
-    ) -> Result<u32, NvmeError> {
+    ) -> Result<u64, NvmeError> {
         self.run_or_reset(|admin| admin.run_in(generation, name, command))
     }
 
@@ -35,34 +35,34 @@ impl<D: Device> Shared<D> {
         self.run_or_reset(|admin| admin.fetch(name, command))
     }
 
-    /// Executes an admin command with up to a page of data and returns dword 0 of its completion.
+    /// Executes an admin command with up to a page of data and returns dwords 0 and 1 of its completion.
     pub(crate) fn exchange(
         &self,
         name: &'static str,
         command: Command,
         data: AdminData<'_>,
-    ) -> Result<u32, NvmeError> {
+    ) -> Result<u64, NvmeError> {
         let sent = match &data {
             AdminData::Out(bytes) => Some(Box::from(*bytes)),
             _ => None,
         };
         self.run_or_reset(|admin| {
-            let dw0 = admin.exchange(name, command, data)?;
+            let result = admin.exchange(name, command, data)?;
             // No other thread resets the controller in between: a reset needs the admin queue.
             lock(&self.features).note(name, command, sent);
-            Ok(dw0)
+            Ok(result)
         })
     }
 
-    /// Executes an admin command with `bytes` of `buffer`. Returns dword 0 of its completion, or its status, and the
-    /// buffer, unless the device may still use it.
+    /// Executes an admin command with `bytes` of `buffer`. Returns dwords 0 and 1 of its completion, or its status,
+    /// and the buffer, unless the device may still use it.
     pub(crate) fn run_with(
         &self,
         name: &'static str,
         command: Command,
         buffer: DmaBuffer,
         bytes: u32,
-    ) -> (Result<u32, NvmeError>, Option<DmaBuffer>) {
+    ) -> (Result<u64, NvmeError>, Option<DmaBuffer>) {
         let mut buffer = Some(buffer);
         let result = self.run_or_reset(|admin| {
             let Some(own) = buffer.take() else {

@@ -130,7 +130,7 @@ impl<D: Device> Shared<D> {
 }
 
 /// Returns the status with which a controller refused a command.
-fn refused(result: Result<u32, NvmeError>) -> Result<Option<Status>, NvmeError> {
+fn refused(result: Result<u64, NvmeError>) -> Result<Option<Status>, NvmeError> {
     match result {
         Ok(_) => Ok(None),
         Err(NvmeError::Admin { status, .. }) => Ok(Some(status)),

@@ -175,7 +175,8 @@ impl<D: Device> Controller<D> {
     /// The controller refuses the command ([`NvmeError::Admin`]), does not answer it and is reset
     /// ([`NvmeError::AdminStuck`]), or can no longer be used.
     pub fn feature(&self, fid: FeatureId) -> Result<u32, NvmeError> {
-        self.shared.run("Get Features", Command::get_features(fid))
+        let command = Command::get_features(fid);
+        Ok(self.shared.run("Get Features", command)? as u32)
     }
 
     /// Sets a feature that has no data (Base 5.27). The driver sets it again after each reset, for as long as the
@@ -188,7 +189,7 @@ impl<D: Device> Controller<D> {
         self.without_data(fid)?;
         let command = Command::set_features(fid, value);
         self.check_admin(&command)?;
-        self.shared.run("Set Features", command)
+        Ok(self.shared.run("Set Features", command)? as u32)
     }
 
     /// Refuses a feature whose data would go to address 0.

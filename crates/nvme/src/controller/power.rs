@@ -28,7 +28,7 @@ impl<D: Device> PowerControl for Controller<D> {
         data: AdminData<'_>,
     ) -> Result<u32, NvmeError> {
         self.check_page(&command, &data)?;
-        self.shared.exchange(name, command, data)
+        Ok(self.shared.exchange(name, command, data)? as u32)
     }
 }
 

@@ -170,6 +170,6 @@ fn number_of_queues<D: Device>(admin: &mut Admin<D>, wanted: u16) -> Result<u32,
         "Set Features (Number of Queues)",
         Command::set_features(FeatureId::NUMBER_OF_QUEUES, value.into()),
     )?;
-    let granted = NumberOfQueues::from(granted);
+    let granted = NumberOfQueues::from(granted as u32);
     Ok(u32::from(granted.submission().min(granted.completion())) + 1)
 }

@@ -20,6 +20,8 @@ pub struct AdminCompleted {
     pub status: Status,
     /// Dword 0 of the completion, specific to the command.
     pub dw0: u32,
+    /// Dword 1 of the completion, specific to the command.
+    pub dw1: u32,
     /// Buffer of the command, which is the caller's again.
     pub buffer: Option<DmaBuffer>,
 }
@@ -166,17 +168,18 @@ impl<D: Device> Controller<D> {
 
 /// Returns the result of a command that completed, whatever its status, or the error of one that failed.
 fn ended(
-    result: Result<u32, NvmeError>,
+    result: Result<u64, NvmeError>,
     buffer: Option<DmaBuffer>,
 ) -> Result<AdminCompleted, AdminRejected> {
-    let (status, dw0) = match result {
-        Ok(dw0) => (Status::SUCCESS, dw0),
+    let (status, result) = match result {
+        Ok(result) => (Status::SUCCESS, result),
         Err(NvmeError::Admin { status, .. }) => (status, 0),
         Err(reason) => return Err(AdminRejected { reason, buffer }),
     };
     Ok(AdminCompleted {
         status,
-        dw0,
+        dw0: result as u32,
+        dw1: (result >> 32) as u32,
         buffer,
     })
 }

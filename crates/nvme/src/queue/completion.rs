@@ -28,14 +28,15 @@ impl Posted {
 }
 
 pub(crate) struct CompletionRing<D: Device> {
-    ring: DmaRing<[u32; 4]>,
+    /// Entries of 16 bytes, as words of 64 bits: dwords 0 and 1 are loaded together.
+    ring: DmaRing<[u64; 2]>,
     /// The phase tag of entries not yet read in this pass, in its place.
     phase: u32,
     doorbell: D::Doorbell,
 }
 
 impl<D: Device> CompletionRing<D> {
-    pub(crate) fn new(entries: DmaArray<[u32; 4]>, doorbell: D::Doorbell) -> Self {
+    pub(crate) fn new(entries: DmaArray<[u64; 2]>, doorbell: D::Doorbell) -> Self {
         CompletionRing {
             ring: DmaRing::new(entries),
             phase: PHASE,
@@ -46,7 +47,7 @@ impl<D: Device> CompletionRing<D> {
     /// Empties the ring, which the device no longer uses.
     pub(crate) fn reset(&mut self) {
         for index in 0..self.ring.len() {
-            self.ring.array().write(index, [0; 4]);
+            self.ring.array().write(index, [0; 2]);
         }
         self.ring.restart();
         self.phase = PHASE;
@@ -74,9 +75,9 @@ impl<D: Device> CompletionRing<D> {
     }
 
     /// Reads the rest of the posted entry at the head and advances past it; returns the queue of the command, and
-    /// dword 0.
+    /// its result: dword 0, and above it dword 1.
     #[inline]
-    pub(crate) fn take(&mut self) -> (QueueId, u32) {
+    pub(crate) fn take(&mut self) -> (QueueId, u64) {
         let rest = self.rest();
         self.pass();
         rest
@@ -84,10 +85,10 @@ impl<D: Device> CompletionRing<D> {
 
     /// Reads the rest of the entry at the head, as [`CompletionRing::take`].
     #[inline]
-    pub(crate) fn rest(&self) -> (QueueId, u32) {
-        let dw0 = u32::from_le(self.ring.load_word::<0>());
+    pub(crate) fn rest(&self) -> (QueueId, u64) {
+        let result = u64::from_le(self.ring.load_long_word::<0>());
         let dw2 = u32::from_le(self.ring.load_word::<8>());
-        (QueueId((dw2 >> 16) as u16), dw0)
+        (QueueId((dw2 >> 16) as u16), result)
     }
 
     /// Goes past the entry at the head.

@@ -53,6 +53,8 @@ pub struct Completed {
     pub status: Status,
     /// Dword 0 of the completion, specific to the command.
     pub dw0: u32,
+    /// Dword 1 of the completion, specific to the command.
+    pub dw1: u32,
     /// Buffer of the command, which is the caller's again; a flush has none. A controller that could not be stopped
     /// from using memory keeps it. For a list this is the first buffer, which holds the others:
     /// [`Completed::into_buffers`] returns all.
@@ -60,6 +62,13 @@ pub struct Completed {
 }
 
 impl Completed {
+    /// Returns dwords 0 and 1 as one number, dword 1 above: the first logical block that a Zone Append has written
+    /// (Zoned Namespaces 1.1, 3.4.1).
+    #[inline]
+    pub fn result(&self) -> u64 {
+        u64::from(self.dw1) << 32 | u64::from(self.dw0)
+    }
+
     /// Returns all buffers of the command, in their order.
     pub fn into_buffers(self) -> BufferList {
         BufferList::from_chain(self.buffer)
@@ -350,7 +359,7 @@ impl<D: Device> QueuePair<D> {
         let at = if self.timed { now() } else { Nanos::ZERO };
         let mut delivered = 0;
         loop {
-            let (queue, dw0) = self.completion.take();
+            let (queue, result) = self.completion.take();
             let cid = posted.command_id();
             let found = match queue == self.id {
                 true => self.slots.remove(cid),
@@ -368,7 +377,8 @@ impl<D: Device> QueuePair<D> {
             let ended = |command: Entry| Completed {
                 tag: command.tag,
                 status,
-                dw0,
+                dw0: result as u32,
+                dw1: (result >> 32) as u32,
                 buffer: command.buffer,
             };
             if status.is_success() {

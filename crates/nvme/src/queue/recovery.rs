@@ -235,6 +235,7 @@ impl<D: Device> QueuePair<D> {
             tag: entry.tag,
             status,
             dw0: 0,
+            dw1: 0,
             buffer: entry.buffer,
         });
     }

@@ -108,7 +108,8 @@ impl<D: Device> QueuePair<D> {
         }
         let mut count = 0;
         let all = loop {
-            let (queue, dw0) = self.completion.rest();
+            let (queue, result) = self.completion.rest();
+            let dw0 = result as u32;
             let usual = posted.status().is_success()
                 && queue == self.id
                 && self

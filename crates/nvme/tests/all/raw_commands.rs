@@ -2,6 +2,7 @@
 
 use crate::common::Spy;
 use crate::common::open;
+use crate::forged::forge;
 use joulio_emulator::Stepper;
 use joulio_nvme::spec::command::Cdw0;
 use joulio_nvme::spec::{Command, DsmAttributes, DsmRange, NvmOpcode, Status};
@@ -80,6 +81,27 @@ fn a_command_that_the_controller_has_not_ends_with_its_status() {
     let (status, buffer) = end(&mut queue, &stepper);
     assert_eq!(status, Status::INVALID_OPCODE.do_not_retry());
     assert!(buffer.is_some());
+}
+
+#[test]
+fn the_address_that_a_zone_append_returns_has_64_bits() {
+    let (controller, _stepper, seen) = open();
+    let namespace = controller.namespace(1).unwrap();
+    let mut queue = controller.create_queue_pair(1).unwrap();
+    let memory = seen.last_memory();
+    let buffer = controller.allocate_buffers(1, 4096).unwrap().remove(0);
+    let append = Command::transfer(NvmOpcode::ZONE_APPEND, namespace.id(), 0, 1);
+    queue
+        .submit_with_data(&namespace, append, buffer, 0)
+        .unwrap();
+    queue.ring();
+    let written = 0x5_8000_0001;
+    let cid = (memory.load_u32(0) >> 16) as u16;
+    forge(&memory, 0, written, (1, cid), 1);
+    let mut ended = None;
+    let reaped = queue.reap(8, |done| ended = Some((done.result(), done.dw0, done.dw1)));
+    assert_eq!(reaped, Ok(1));
+    assert_eq!(ended, Some((written, 0x8000_0001, 5)));
 }
 
 #[test]

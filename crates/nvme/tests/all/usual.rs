@@ -50,7 +50,13 @@ impl Fixture {
 
     /// Writes a completion into entry `index` of the queue, as the controller would.
     fn forge(&self, index: usize, sqid: u16, cid: u16, status: u16) {
-        forge(&self.memory, index, 7, (sqid, cid), 1 | status << 1);
+        forge(
+            &self.memory,
+            index,
+            9 << 32 | 7,
+            (sqid, cid),
+            1 | status << 1,
+        );
     }
 
     /// Returns the identifier of the command in entry `index` of the queue.
@@ -117,7 +123,7 @@ fn usual_ones_are_handed_out_by_one_poll_and_one_that_is_refused_stays() {
 }
 
 #[test]
-fn dword_0_comes_with_the_completion() {
+fn dword_0_alone_comes_with_a_usual_completion() {
     let mut fixture = fixture();
     fixture.submit(0..1);
     fixture.forge(0, 1, fixture.cid(0), 0);

@@ -309,13 +309,25 @@ pub enum SubmitError {
         /// Opcode.
         opcode: u8,
     },
-    /// A raw command whose dwords do not say how many bytes it moves.
+    /// A raw command whose dwords do not say how many bytes it moves. For a vendor's command the caller may say it:
+    /// [`QueuePair::submit_vendor`](crate::QueuePair::submit_vendor),
+    /// [`Controller::submit_admin_vendor`](crate::Controller::submit_admin_vendor).
     #[error(
         "opcode {opcode:02x}h: how many bytes it moves is not known, and the device could reach past the buffer"
     )]
     UnknownLength {
         /// Opcode.
         opcode: u8,
+    },
+    /// A raw command whose length the caller gives, and whose opcode is not a vendor's.
+    #[error(
+        "opcode {opcode:02x}h is not a vendor's, which begin at {first:02x}h: submit it without a length, as its own dwords say how many bytes it moves"
+    )]
+    NotVendor {
+        /// Opcode.
+        opcode: u8,
+        /// First of the vendors' opcodes of this kind of queue.
+        first: u8,
     },
     /// A raw command moves data and has no buffer, or moves none and has one.
     #[error("opcode {opcode:02x}h {}", if *.moves { "moves data: submit it with a buffer" } else { "moves no data: submit it without a buffer" })]

@@ -67,6 +67,7 @@
 //! | I/O on a part of a buffer | [`QueuePair::read_at`], [`DmaBuffer::split_off`] |
 //! | one command with several buffers | [`BufferList`], [`QueuePair::readv`] |
 //! | any other command | [`QueuePair::submit_with_data`], [`Controller::submit_admin`] |
+//! | a vendor's command | [`QueuePair::submit_vendor`], [`Controller::submit_admin_vendor`] |
 //! | an event loop | [`EventGroup`]; for futures, the crate `joulio-nvme-async` |
 //! | several tenants on one core | [`Reactor`] |
 //!

@@ -14,6 +14,9 @@ const NAME: &str = "admin command";
 /// First of the opcodes for vendors (Base figure 138).
 const VENDOR: u8 = 0xc0;
 
+/// Multiple in bytes of a length that the caller gives.
+const DWORD: u32 = 4;
+
 /// A completed admin command.
 pub struct AdminCompleted {
     /// Status of the completion.
@@ -55,7 +58,8 @@ impl<D: Device> Controller<D> {
 
     /// Executes `command` on the admin queue with `buffer`. The number of bytes that it moves follows from its own
     /// dwords: a log page (NUMD), a page (Identify, features), a part of an image, a security protocol's transfer
-    /// length, NDT of a vendor's command where the controller keeps to that format (AVSCC).
+    /// length, NDT of a vendor's command where the controller keeps to that format (AVSCC);
+    /// [`Controller::submit_admin_vendor`] takes the number for the others.
     ///
     /// ```
     /// # use joulio_nvme::{Controller, ControllerOptions};
@@ -81,17 +85,47 @@ impl<D: Device> Controller<D> {
         buffer: impl Into<DmaBuffer>,
     ) -> Result<AdminCompleted, AdminRejected> {
         let buffer = buffer.into();
-        let bytes = match self.check_admin_data(&command, &buffer) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                return Err(AdminRejected {
-                    reason: error.into(),
-                    buffer: Some(buffer),
-                });
+        self.run_checked(self.check_admin_data(&command, &buffer), command, buffer)
+    }
+
+    /// Executes a vendor's `command` on the admin queue, which moves the first `len` bytes of `buffer`: whole dwords.
+    /// The caller knows that from the vendor: if the command moves more, the device reaches past what is checked here.
+    /// Where the controller keeps to the standard format (AVSCC), and NDT says more, NDT counts.
+    ///
+    /// # Errors
+    /// As [`Controller::submit_admin_with_data`]; the opcode is below C0h ([`SubmitError::NotVendor`]), or `len` is not
+    /// a multiple of 4 ([`SubmitError::Alignment`]).
+    pub fn submit_admin_vendor(
+        &self,
+        command: Command,
+        len: u32,
+        buffer: impl Into<DmaBuffer>,
+    ) -> Result<AdminCompleted, AdminRejected> {
+        let buffer = buffer.into();
+        self.run_checked(
+            self.check_admin_vendor(&command, len, &buffer),
+            command,
+            buffer,
+        )
+    }
+
+    /// Executes `command` with `buffer`, if it was `checked`: its number of bytes.
+    fn run_checked(
+        &self,
+        checked: Result<u32, SubmitError>,
+        command: Command,
+        buffer: DmaBuffer,
+    ) -> Result<AdminCompleted, AdminRejected> {
+        match checked {
+            Ok(bytes) => {
+                let (result, buffer) = self.shared.run_with(NAME, command, buffer, bytes);
+                ended(result, buffer)
             }
-        };
-        let (result, buffer) = self.shared.run_with(NAME, command, buffer, bytes);
-        ended(result, buffer)
+            Err(error) => Err(AdminRejected {
+                reason: error.into(),
+                buffer: Some(buffer),
+            }),
+        }
     }
 
     /// Refuses fields that the driver sets, and commands that it sends itself.
@@ -137,15 +171,41 @@ impl<D: Device> Controller<D> {
         let opcode = command.dword0().opc();
         let vendor = self.shared.has_vendor_admin_format();
         let bytes = bytes(command, vendor).ok_or(SubmitError::UnknownLength { opcode })?;
-        match u32::try_from(bytes) {
-            Ok(bytes) if bytes > 0 && bytes <= max => Ok(bytes),
-            _ => Err(SubmitError::Length { bytes, max }),
-        }
+        in_range(bytes, max)
     }
 
     /// Returns the number of bytes that a command moves, after checking the command and its buffer.
     fn check_admin_data(&self, command: &Command, buffer: &DmaBuffer) -> Result<u32, SubmitError> {
         self.check_admin(command)?;
+        self.check_buffer(command, buffer)?;
+        held(self.bytes(command, self.max_transfer())?, buffer)
+    }
+
+    /// Returns the number of bytes that a vendor's command moves, after checking the command and its buffer. `len`: the
+    /// number that the caller gives.
+    fn check_admin_vendor(
+        &self,
+        command: &Command,
+        len: u32,
+        buffer: &DmaBuffer,
+    ) -> Result<u32, SubmitError> {
+        self.check_admin(command)?;
+        let opcode = command.dword0().opc();
+        if opcode < VENDOR {
+            let first = VENDOR;
+            return Err(SubmitError::NotVendor { opcode, first });
+        }
+        self.check_buffer(command, buffer)?;
+        if !len.is_multiple_of(DWORD) {
+            return Err(SubmitError::Alignment);
+        }
+        let known = bytes(command, self.shared.has_vendor_admin_format());
+        let bytes = known.unwrap_or(0).max(len.into());
+        held(in_range(bytes, self.max_transfer())?, buffer)
+    }
+
+    /// Refuses a command that moves no data, and another device's buffer.
+    fn check_buffer(&self, command: &Command, buffer: &DmaBuffer) -> Result<(), SubmitError> {
         let opcode = command.dword0().opc();
         if opcode & 0b11 == 0 {
             return Err(SubmitError::Data {
@@ -156,13 +216,25 @@ impl<D: Device> Controller<D> {
         if buffer.domain() != self.shared.admin().memory().domain() {
             return Err(SubmitError::Foreign);
         }
-        let bytes = self.bytes(command, self.max_transfer())?;
-        if bytes as usize > buffer.len() {
-            return Err(SubmitError::Buffer {
-                bytes: bytes.into(),
-            });
-        }
-        Ok(bytes)
+        Ok(())
+    }
+}
+
+/// Returns `bytes` if a command may move so many, at least 1 and at most `max`.
+fn in_range(bytes: u64, max: u32) -> Result<u32, SubmitError> {
+    match u32::try_from(bytes) {
+        Ok(bytes) if bytes > 0 && bytes <= max => Ok(bytes),
+        _ => Err(SubmitError::Length { bytes, max }),
+    }
+}
+
+/// Returns `bytes` if `buffer` holds so many.
+fn held(bytes: u32, buffer: &DmaBuffer) -> Result<u32, SubmitError> {
+    match bytes as usize <= buffer.len() {
+        true => Ok(bytes),
+        false => Err(SubmitError::Buffer {
+            bytes: bytes.into(),
+        }),
     }
 }
 

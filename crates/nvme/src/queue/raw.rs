@@ -12,6 +12,9 @@ use zerocopy::little_endian::U32;
 /// First of the opcodes for vendors (NVM figure 22).
 const VENDOR: u8 = 0x80;
 
+/// Multiple in bytes of a length that the caller gives.
+const DWORD: u32 = super::commands::DWORD as u32;
+
 /// Bytes of a registration or an acquisition: two keys (Base 7.5 and 7.6).
 const TWO_KEYS: u64 = 16;
 /// Bytes of a release: a key (Base 7.7).
@@ -41,7 +44,8 @@ impl<D: Device> QueuePair<D> {
     /// Submits `command` to `namespace` with `buffer`. The number of bytes that it moves follows from its own dwords:
     /// blocks (Read, Write, Compare, Zone Append), ranges (Dataset Management, Copy), keys (reservations), dwords
     /// (Zone Management Receive, Reservation Report, I/O Management), NDT of a vendor's command where the controller
-    /// keeps to that format (ICSVSCC). NSID and the data pointer are set here.
+    /// keeps to that format (ICSVSCC); [`QueuePair::submit_vendor`] takes the number for the others. NSID and the data
+    /// pointer are set here.
     ///
     /// ```
     /// # use joulio_nvme::{Controller, ControllerOptions};
@@ -72,19 +76,99 @@ impl<D: Device> QueuePair<D> {
         tag: u64,
     ) -> Result<(), Rejected> {
         let buffer = buffer.into();
-        let room = (buffer.domain() == self.domain).then_some(buffer.len() as u64);
-        let (direction, bytes) = match self.checked_transfer(namespace, &command, room) {
+        let checked = self.checked_transfer(namespace, &command, self.room(&buffer));
+        self.submit_checked(checked, addressed(command, namespace), buffer, tag)
+    }
+
+    /// Submits a vendor's `command` to `namespace`, which moves the first `len` bytes of `buffer`, a multiple of 4. The
+    /// caller knows that from the vendor: if the command moves more, the device reaches past what is checked here.
+    /// Where the controller keeps to the standard format (ICSVSCC), and NDT says more, NDT counts.
+    ///
+    /// ```
+    /// # use joulio_nvme::{Controller, ControllerOptions};
+    /// # use joulio_nvme::spec::{Command, NvmOpcode};
+    /// # use joulio_emulator::{EmulatedDevice, Options};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let profile = joulio_model::DeviceProfile::builtin("instant")?;
+    /// # let device = EmulatedDevice::spawn(&Options::new(profile))?;
+    /// # let controller = Controller::open(device, ControllerOptions::default())?;
+    /// # let namespace = controller.namespace(1)?;
+    /// # let mut queue = controller.create_queue_pair(1)?;
+    /// let buffer = controller.allocate_buffers(1, 4096)?.remove(0);
+    /// let mut command = Command::nvm(NvmOpcode(0xc2), namespace.id());
+    /// command.cdw10[2].set(7);
+    /// queue.submit_vendor(&namespace, command, 512, buffer, 0)?;
+    /// queue.ring();
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`QueuePair::submit_with_data`]; the opcode is below 80h ([`SubmitError::NotVendor`]), or `len` is not a
+    /// multiple of 4 ([`SubmitError::Alignment`]).
+    pub fn submit_vendor(
+        &mut self,
+        namespace: &Namespace,
+        command: Command,
+        len: u32,
+        buffer: impl Into<DmaBuffer>,
+        tag: u64,
+    ) -> Result<(), Rejected> {
+        let buffer = buffer.into();
+        let checked = self.checked_vendor(namespace, &command, len, self.room(&buffer));
+        self.submit_checked(checked, addressed(command, namespace), buffer, tag)
+    }
+
+    /// Submits `command` with `buffer`, if it was `checked`: its direction and number of bytes.
+    fn submit_checked(
+        &mut self,
+        checked: Result<(Direction, u32), SubmitError>,
+        mut command: Command,
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), Rejected> {
+        let (direction, bytes) = match checked {
             Ok(transfer) => transfer,
             Err(reason) => return Err(Rejected { reason, buffer }),
         };
         let start = buffer.iova();
         let cid = self.take_slot(buffer, tag)?;
-        let mut command = addressed(command, namespace);
         self.lists
             .describe(cid, start, bytes)
             .put_into(&mut command);
         self.issue(cid, command, (direction, bytes));
         Ok(())
+    }
+
+    /// Returns the number of bytes of a buffer; none if it is another device's.
+    fn room(&self, buffer: &DmaBuffer) -> Option<u64> {
+        (buffer.domain() == self.domain).then_some(buffer.len() as u64)
+    }
+
+    /// Returns the direction of a vendor's command and its number of bytes, as [`QueuePair::checked_transfer`]. `len`:
+    /// the number that the caller gives.
+    fn checked_vendor(
+        &self,
+        namespace: &Namespace,
+        command: &Command,
+        len: u32,
+        room: Option<u64>,
+    ) -> Result<(Direction, u32), SubmitError> {
+        self.check_fields(namespace, command)?;
+        let opcode = command.dword0().opc();
+        if opcode < VENDOR {
+            let first = VENDOR;
+            return Err(SubmitError::NotVendor { opcode, first });
+        }
+        if opcode & 0b11 == 0 {
+            let moves = false;
+            return Err(SubmitError::Data { opcode, moves });
+        }
+        if !len.is_multiple_of(DWORD) {
+            return Err(SubmitError::Alignment);
+        }
+        let known = bytes(command, namespace.shift(), self.shared.has_vendor_format());
+        let bytes = known.unwrap_or(0).max(len.into());
+        Ok((Direction::Other, self.fitting(bytes, room)?))
     }
 
     /// Returns the direction of a command and its number of bytes, once it fits into buffers of `room` bytes. A
@@ -101,6 +185,18 @@ impl<D: Device> QueuePair<D> {
                 moves: false,
             });
         };
+        let bytes = self.fitting(bytes, room)?;
+        let direction = match NvmOpcode(command.dword0().opc()) {
+            NvmOpcode::READ => Direction::Read,
+            NvmOpcode::WRITE | NvmOpcode::ZONE_APPEND => Direction::Write,
+            _ => Direction::Other,
+        };
+        Ok((direction, bytes))
+    }
+
+    /// Returns `bytes` if one command may move so many, and buffers of `room` bytes hold them. A `room` of `None`: the
+    /// buffers are another device's.
+    fn fitting(&self, bytes: u64, room: Option<u64>) -> Result<u32, SubmitError> {
         let Some(room) = room else {
             return Err(SubmitError::Foreign);
         };
@@ -111,12 +207,7 @@ impl<D: Device> QueuePair<D> {
         if bytes > room {
             return Err(SubmitError::Buffer { bytes });
         }
-        let direction = match NvmOpcode(command.dword0().opc()) {
-            NvmOpcode::READ => Direction::Read,
-            NvmOpcode::WRITE | NvmOpcode::ZONE_APPEND => Direction::Write,
-            _ => Direction::Other,
-        };
-        Ok((direction, bytes as u32))
+        Ok(bytes as u32)
     }
 
     /// Returns the number of bytes that the command moves; none if it moves no data. Refuses fields that the driver
@@ -126,14 +217,8 @@ impl<D: Device> QueuePair<D> {
         namespace: &Namespace,
         command: &Command,
     ) -> Result<Option<u64>, SubmitError> {
-        if namespace.controller != self.controller {
-            return Err(SubmitError::Foreign);
-        }
+        self.check_fields(namespace, command)?;
         let opcode = command.dword0().opc();
-        let others = command.mptr.get() | command.prp1.get() | command.prp2.get();
-        if command.dword0() != Cdw0::new().with_opc(opcode) || others != 0 {
-            return Err(SubmitError::DriverFields { opcode });
-        }
         // Two bits of an opcode give the direction of its data (Base figure 87).
         if opcode & 0b11 == 0 || moves_nothing(command) {
             return Ok(None);
@@ -143,6 +228,19 @@ impl<D: Device> QueuePair<D> {
             None => Err(SubmitError::UnknownLength { opcode }),
             bytes => Ok(bytes),
         }
+    }
+
+    /// Refuses another device's namespace, and fields that the driver sets.
+    fn check_fields(&self, namespace: &Namespace, command: &Command) -> Result<(), SubmitError> {
+        if namespace.controller != self.controller {
+            return Err(SubmitError::Foreign);
+        }
+        let opcode = command.dword0().opc();
+        let others = command.mptr.get() | command.prp1.get() | command.prp2.get();
+        if command.dword0() != Cdw0::new().with_opc(opcode) || others != 0 {
+            return Err(SubmitError::DriverFields { opcode });
+        }
+        Ok(())
     }
 }
 

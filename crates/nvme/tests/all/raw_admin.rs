@@ -6,7 +6,7 @@ use joulio_nvme::spec::feature::FeatureId;
 use joulio_nvme::spec::identify::Cns;
 use joulio_nvme::spec::log::LogId;
 use joulio_nvme::spec::{AdminOpcode, Command, NamespaceId, QueueId};
-use joulio_nvme::{AdminData, Controller, NvmeError, PowerControl, SubmitError};
+use joulio_nvme::{AdminData, Controller, DmaBuffer, NvmeError, PowerControl, SubmitError};
 use zerocopy::little_endian::{U32, U64};
 
 fn refused(controller: &Controller<Spy>, command: Command, len: usize) -> SubmitError {
@@ -140,6 +140,48 @@ fn what_would_break_the_driver_or_reach_past_the_buffer_is_refused() {
         rejected.unwrap().reason,
         NvmeError::Submit(SubmitError::Foreign)
     ));
+}
+
+#[test]
+fn a_vendors_command_has_the_length_that_its_caller_gives() {
+    let (controller, _stepper, _) = open();
+    let run = |opcode: u8, len: u32, buffer: DmaBuffer| {
+        controller.submit_admin_vendor(Command::admin(AdminOpcode(opcode)), len, buffer)
+    };
+    let buffer = controller.allocate_buffers(1, 8192).unwrap().remove(0);
+    let done = run(0xc1, 8192, buffer).unwrap();
+    assert!(!done.status.is_success());
+    assert_eq!((done.dw0, done.dw1), (0, 0));
+    let mut buffer = done.buffer;
+    let mut refusal = |opcode, len| {
+        let rejected = run(opcode, len, buffer.take().unwrap()).err().unwrap();
+        buffer = rejected.buffer;
+        match rejected.reason {
+            NvmeError::Submit(reason) => reason,
+            other => panic!("{other}"),
+        }
+    };
+    let max = controller.max_transfer();
+    for opcode in [AdminOpcode::IDENTIFY.0, AdminOpcode::SECURITY_RECEIVE.0] {
+        let first = 0xc0;
+        let reason = refusal(opcode, 512);
+        assert_eq!(reason, SubmitError::NotVendor { opcode, first });
+    }
+    let moves = false;
+    let opcode = 0xc0;
+    assert_eq!(refusal(opcode, 512), SubmitError::Data { opcode, moves });
+    assert_eq!(refusal(0xc2, 2), SubmitError::Alignment);
+    assert_eq!(refusal(0xc2, 8196), SubmitError::Buffer { bytes: 8196 });
+    for len in [0, max + 4] {
+        let bytes = len.into();
+        assert_eq!(refusal(0xc2, len), SubmitError::Length { bytes, max });
+    }
+    let (other, _stepper, _) = open();
+    let foreign = other.allocate_buffers(1, 512).unwrap().remove(0);
+    let rejected = run(0xc2, 512, foreign).err().unwrap();
+    let NvmeError::Submit(SubmitError::Foreign) = rejected.reason else {
+        panic!("{rejected}");
+    };
 }
 
 #[test]

@@ -81,7 +81,8 @@
 //! shared::<QueuePair<EmulatedDevice>>();
 //! ```
 //!
-//! The programs in `examples/` show more: hello, depth_32, change_completion, epoll, own_memory, adaptive, reactor.
+//! The programs in `examples/` show more: hello, depth_32, change_completion, epoll, own_memory, adaptive, reactor,
+//! and on a zoned drive zone_append.
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

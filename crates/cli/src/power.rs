@@ -78,7 +78,7 @@ pub fn interval(text: &str) -> Result<Nanos, String> {
 
 /// Parses a number of lines, at least one.
 pub fn lines(text: &str) -> Result<u64, String> {
-    match parse_count(text)? {
+    match parse_count(text).map_err(|error| error.to_string())? {
         0 => Err("nothing would be shown: give at least 1".into()),
         count => Ok(count),
     }

@@ -68,7 +68,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 }
 
 fn memory(text: &str) -> Result<u64, String> {
-    match parse_size(text)? {
+    match parse_size(text).map_err(|error| error.to_string())? {
         0..PAGE => Err("a host needs memory to do anything: give at least 4k".into()),
         bytes => Ok(bytes),
     }

@@ -5,7 +5,8 @@ use joulio_workload::parse_time;
 
 /// Parses seconds, or a number with a unit.
 pub fn seconds(text: &str) -> Result<Nanos, String> {
-    parse_time(text, 1_000_000_000).map(Nanos)
+    let time = parse_time(text, 1_000_000_000).map(Nanos);
+    time.map_err(|error| error.to_string())
 }
 
 /// Parses a time above zero.
@@ -18,5 +19,6 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
 
 /// Parses microseconds, or a number with a unit.
 pub fn microseconds(text: &str) -> Result<Nanos, String> {
-    parse_time(text, 1_000).map(Nanos)
+    let time = parse_time(text, 1_000).map(Nanos);
+    time.map_err(|error| error.to_string())
 }

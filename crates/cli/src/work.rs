@@ -176,7 +176,9 @@ struct Rate(Option<u64>);
 fn rate(text: &str) -> Result<Rate, String> {
     match text {
         "max" => Ok(Rate(None)),
-        _ => parse_count(text).map(|rate| Rate(Some(rate))),
+        _ => parse_count(text)
+            .map(|rate| Rate(Some(rate)))
+            .map_err(|error| error.to_string()),
     }
 }
 
@@ -227,8 +229,9 @@ fn classes(text: &str) -> Result<String, String> {
     match text {
         "none" => Ok(text.into()),
         _ => text
-            .parse()
-            .map(|classes: QueuePriorities| classes.to_string()),
+            .parse::<QueuePriorities>()
+            .map(|classes| classes.to_string())
+            .map_err(|error| error.to_string()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Block sizes that are drawn for each I/O, as with fio's `bssplit` and `bsrange`.
 
-use crate::parse_size;
 use crate::quantity::format_size;
+use crate::{ParseError, parse_size};
 use rand_distr::weighted::WeightedAliasIndex;
 use std::fmt;
 use std::str::FromStr;
@@ -76,9 +76,9 @@ impl fmt::Display for BlockSizeSplit {
 }
 
 impl FromStr for BlockSizeSplit {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<BlockSizeSplit, String> {
+    fn from_str(text: &str) -> Result<BlockSizeSplit, ParseError> {
         if let Some((least, most)) = text.split_once('-') {
             return range(text, parse_size(least)?, parse_size(most)?);
         }
@@ -92,13 +92,16 @@ impl FromStr for BlockSizeSplit {
                         .parse::<u8>()
                         .ok()
                         .filter(|percent| *percent <= 100)
-                        .ok_or_else(|| format!("'{part}' is not a size and its percent: 4k/60"))?,
+                        .ok_or_else(|| {
+                            ParseError::form(part, "is not a size and its percent", "4k/60")
+                        })?,
                 ),
             };
             sizes.push((parse_size(size)?, percent));
         }
         if sizes.len() as u64 > MAX_SIZES {
-            return Err(format!("{} sizes: at most {MAX_SIZES}", sizes.len()));
+            let problem = format!("{} sizes: at most {MAX_SIZES}", sizes.len());
+            return Err(ParseError::list(text, problem));
         }
         let given: u32 = sizes
             .iter()
@@ -115,9 +118,8 @@ impl FromStr for BlockSizeSplit {
             // Sizes without a percentage share the rest equally, as in fio.
             (Some(left), open) if open > 0 && left >= open => left / open,
             _ => {
-                return Err(format!(
-                    "'{text}': the percents of the sizes have to be 100 together"
-                ));
+                let problem = "the percents of the sizes have to be 100 together";
+                return Err(ParseError::part(text, problem));
             }
         };
         let mut extra = left.unwrap_or(0) - each * open;
@@ -137,15 +139,18 @@ impl FromStr for BlockSizeSplit {
 }
 
 /// Returns all multiples of `least` up to `most`, with equal weights.
-fn range(text: &str, least: u64, most: u64) -> Result<BlockSizeSplit, String> {
+fn range(text: &str, least: u64, most: u64) -> Result<BlockSizeSplit, ParseError> {
     if least == 0 || most < least || !most.is_multiple_of(least) {
-        return Err(format!(
-            "'{text}' is not a range of sizes: write 4k-64k, the larger a multiple of the smaller"
+        return Err(ParseError::form(
+            text,
+            "is not a range of sizes",
+            "write 4k-64k, the larger a multiple of the smaller",
         ));
     }
     let count = most / least;
     if count > MAX_SIZES {
-        return Err(format!("'{text}' has {count} sizes: at most {MAX_SIZES}"));
+        let problem = format!("'{text}' has {count} sizes: at most {MAX_SIZES}");
+        return Err(ParseError::list(text, problem));
     }
     Ok(BlockSizeSplit {
         sizes: (1..=count).map(|times| (times * least, 1)).collect(),

@@ -1,8 +1,8 @@
 //! Block sizes of a workload's I/Os.
 
 use crate::block_size_split::{BlockSizeSplit, common_divisor};
-use crate::parse_size;
 use crate::quantity::format_size;
+use crate::{ParseError, parse_size};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::once;
@@ -77,23 +77,23 @@ impl From<u64> for BlockSizes {
 }
 
 impl TryFrom<OneOrMore> for BlockSizes {
-    type Error = String;
+    type Error = ParseError;
 
-    fn try_from(sizes: OneOrMore) -> Result<BlockSizes, String> {
+    fn try_from(sizes: OneOrMore) -> Result<BlockSizes, ParseError> {
         match sizes {
             OneOrMore::One(size) => Ok(size.into()),
-            OneOrMore::More(sizes) => Ok(sizes.try_into()?),
+            OneOrMore::More(sizes) => sizes.try_into(),
             OneOrMore::Drawn(text) => text.parse(),
         }
     }
 }
 
 impl TryFrom<Vec<u64>> for BlockSizes {
-    type Error = &'static str;
+    type Error = ParseError;
 
-    fn try_from(mut sizes: Vec<u64>) -> Result<BlockSizes, &'static str> {
+    fn try_from(mut sizes: Vec<u64>) -> Result<BlockSizes, ParseError> {
         if sizes.is_empty() {
-            return Err("no size");
+            return Err(ParseError::list("", "no size"));
         }
         let rest = sizes.split_off(1);
         Ok(BlockSizes {
@@ -127,9 +127,9 @@ impl fmt::Display for BlockSizes {
 }
 
 impl FromStr for BlockSizes {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<BlockSizes, String> {
+    fn from_str(text: &str) -> Result<BlockSizes, ParseError> {
         if BlockSizeSplit::is_meant_by(text) {
             let split: BlockSizeSplit = text.parse()?;
             return Ok(BlockSizes {
@@ -139,7 +139,7 @@ impl FromStr for BlockSizes {
             });
         }
         let sizes: Result<Vec<_>, _> = text.split(':').map(parse_size).collect();
-        Ok(sizes?.try_into()?)
+        sizes?.try_into()
     }
 }
 

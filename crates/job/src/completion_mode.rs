@@ -1,7 +1,7 @@
 //! Completion modes.
 
-use crate::parse_time;
-use joulio_units::{Nanos, proposal};
+use crate::{ParseError, parse_time};
+use joulio_units::Nanos;
 use joulio_wait::{
     ActiveCheck, Adaptive, AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, HybridUintr, Pas, Policy,
     PollPause, SkiRental, SpdkPlus, Tpause, Uintr, UintrBlock, Umwait, UringHybrid,
@@ -152,9 +152,11 @@ impl fmt::Display for CompletionMode {
 }
 
 impl FromStr for CompletionMode {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<CompletionMode, String> {
+    fn from_str(text: &str) -> Result<CompletionMode, ParseError> {
+        let zero =
+            |mode: &str, expected: &str| Err(ParseError::parameter(&format!("{mode}=0"), expected));
         // The paper at HotStorage'22 calls polling "classic".
         let text = if text == "classic" { "poll" } else { text };
         match text.split_once('=') {
@@ -169,36 +171,45 @@ impl FromStr for CompletionMode {
                 known.ok_or_else(|| unknown(text))
             }
             Some(("hybrid", time)) => match parse_time(time, 1_000)? {
-                0 => Err("hybrid=0: a sleep is above zero; poll is the mode without one".into()),
+                0 => zero(
+                    "hybrid",
+                    "a sleep is above zero; poll is the mode without one",
+                ),
                 sleep => Ok(CompletionMode::HybridFixed(Nanos(sleep))),
             },
             Some(("ski-rental", time)) => match parse_time(time, 1_000)? {
-                0 => {
-                    Err("ski-rental=0: it spins for a while; interrupt is the mode without".into())
-                }
+                0 => zero(
+                    "ski-rental",
+                    "it spins for a while; interrupt is the mode without",
+                ),
                 spin => Ok(CompletionMode::SkiRental(Nanos(spin))),
             },
             Some(("tpause", time)) => match parse_time(time, 1_000)? {
-                0 => Err("tpause=0: it pauses for a while; poll is the mode without".into()),
+                0 => zero("tpause", "it pauses for a while; poll is the mode without"),
                 pause => Ok(CompletionMode::Tpause(Nanos(pause))),
             },
             Some(("uintr-block", time)) => match parse_time(time, 1_000)? {
-                0 => {
-                    Err("uintr-block=0: it stays for a while; interrupt is the mode without".into())
-                }
+                0 => zero(
+                    "uintr-block",
+                    "it stays for a while; interrupt is the mode without",
+                ),
                 stay => Ok(CompletionMode::UintrBlock(Nanos(stay))),
             },
             Some(("poll-pause", pauses)) => match pauses.parse() {
                 Ok(pauses @ 0..=PollPause::MAX_PAUSES) => Ok(CompletionMode::PollPause(pauses)),
-                _ => Err(format!(
-                    "poll-pause={pauses}: write a number of PAUSE instructions, 0 to {}, as poll-pause=4",
-                    PollPause::MAX_PAUSES
+                _ => Err(ParseError::parameter(
+                    text,
+                    format!(
+                        "write a number of PAUSE instructions, 0 to {}, as poll-pause=4",
+                        PollPause::MAX_PAUSES
+                    ),
                 )),
             },
             Some(("dpas", depth)) => match depth.parse() {
                 Ok(theta @ 1..) => Ok(CompletionMode::Dpas(theta)),
-                _ => Err(format!(
-                    "dpas={depth}: write a depth of 1 or more, as dpas=3"
+                _ => Err(ParseError::parameter(
+                    text,
+                    "write a depth of 1 or more, as dpas=3",
                 )),
             },
             Some(_) => Err(unknown(text)),
@@ -213,21 +224,20 @@ impl From<CompletionMode> for String {
 }
 
 impl TryFrom<String> for CompletionMode {
-    type Error = String;
+    type Error = ParseError;
 
-    fn try_from(text: String) -> Result<CompletionMode, String> {
+    fn try_from(text: String) -> Result<CompletionMode, ParseError> {
         text.parse()
     }
 }
 
-fn unknown(text: &str) -> String {
+fn unknown(text: &str) -> ParseError {
     let name = text.split('=').next().unwrap_or_default();
-    let near = proposal(name, CompletionMode::ALL.map(|mode| mode.to_string()));
-    format!(
-        "'{text}' is not a completion mode: {near}known are poll, poll-pause, poll-pause=4, interrupt, hybrid, hybrid=4us, uring-hybrid, ehp, \
+    let names = CompletionMode::ALL.map(|mode| mode.to_string());
+    let known = "poll, poll-pause, poll-pause=4, interrupt, hybrid, hybrid=4us, uring-hybrid, ehp, \
          pas, dpas, dpas=3, ski-rental=2us, tpause, tpause=500ns, hybrid-tpause, umwait, uintr, \
-         uintr-block, uintr-block=50us, hybrid-uintr, spdk-plus, active-check, active-check=poll, adaptive, sqpoll, sqpoll+poll"
-    )
+         uintr-block, uintr-block=50us, hybrid-uintr, spdk-plus, active-check, active-check=poll, adaptive, sqpoll, sqpoll+poll";
+    ParseError::unknown(text, "a completion mode", name, names, known.into())
 }
 
 #[cfg(test)]
@@ -285,7 +295,7 @@ mod tests {
     #[test]
     fn what_is_no_completion_mode_says_which_there_are_or_what_is_wrong() {
         for text in ["", "pol", "pas=3", "=", "ehp="] {
-            let error = text.parse::<CompletionMode>().unwrap_err();
+            let error = text.parse::<CompletionMode>().unwrap_err().to_string();
             assert!(error.contains("ski-rental=2us"), "{error}");
         }
         for text in [
@@ -299,7 +309,7 @@ mod tests {
             "tpause=0",
             "uintr-block=0",
         ] {
-            let error = text.parse::<CompletionMode>().unwrap_err();
+            let error = text.parse::<CompletionMode>().unwrap_err().to_string();
             assert!(
                 error.starts_with(text.split('=').next().unwrap()),
                 "{error}"

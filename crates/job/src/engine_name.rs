@@ -1,7 +1,6 @@
 //! Names of the engines.
 
-use crate::CompletionMode;
-use joulio_units::proposal;
+use crate::{CompletionMode, ParseError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -156,19 +155,15 @@ impl fmt::Display for EngineName {
 }
 
 impl FromStr for EngineName {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ParseError> {
         // fio's name for the engine with preadv2 is pvsync2.
         let text = if text == "pvsync2" { "psync" } else { text };
         let known = Self::ALL.into_iter().find(|engine| engine.name() == text);
         known.ok_or_else(|| {
             let all = Self::ALL.map(Self::name);
-            let near = proposal(text, all);
-            format!(
-                "'{text}' is not an engine: {near}known are {}",
-                all.join(", ")
-            )
+            ParseError::unknown(text, "an engine", text, all, all.join(", "))
         })
     }
 }
@@ -180,9 +175,9 @@ impl From<EngineName> for String {
 }
 
 impl TryFrom<String> for EngineName {
-    type Error = String;
+    type Error = ParseError;
 
-    fn try_from(text: String) -> Result<EngineName, String> {
+    fn try_from(text: String) -> Result<EngineName, ParseError> {
         text.parse()
     }
 }

@@ -1,5 +1,6 @@
 //! Percentiles that the user chooses, and whole histograms.
 
+use crate::ParseError;
 use serde::{Deserialize, Serialize};
 
 /// Largest number of percentiles in a list, as in fio.
@@ -17,8 +18,8 @@ pub struct LatencyDetail {
 /// Parses percentiles in the form of fio's `percentile_list`: `50:90:99.9`.
 ///
 /// # Errors
-/// Text that describes the mistake.
-pub fn parse_percentiles(text: &str) -> Result<Vec<f64>, String> {
+/// [`ParseError::Form`], for what is not a list of percentiles; [`ParseError::List`], if there are too many.
+pub fn parse_percentiles(text: &str) -> Result<Vec<f64>, ParseError> {
     let one = |text: &str| {
         let number: f64 = text.parse().ok()?;
         (number > 0.0 && number <= 100.0).then_some(number)
@@ -26,12 +27,15 @@ pub fn parse_percentiles(text: &str) -> Result<Vec<f64>, String> {
     let all: Option<Vec<_>> = text.split(':').map(one).collect();
     match all {
         Some(all) if all.len() <= MAX_PERCENTILES => Ok(all),
-        Some(all) => Err(format!(
-            "{} percentiles: at most {MAX_PERCENTILES}",
-            all.len()
-        )),
-        None => Err(format!(
-            "'{text}' is not a list of percentiles: 50:90:99.9, each above 0 and up to 100"
+        Some(all) => {
+            let count = all.len();
+            let problem = format!("{count} percentiles: at most {MAX_PERCENTILES}");
+            Err(ParseError::list(text, problem))
+        }
+        None => Err(ParseError::form(
+            text,
+            "is not a list of percentiles",
+            "50:90:99.9, each above 0 and up to 100",
         )),
     }
 }

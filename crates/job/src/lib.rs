@@ -35,6 +35,7 @@ mod machine_counters;
 mod method;
 mod metric;
 mod moment;
+mod parse_error;
 mod phase;
 mod placement;
 mod quantity;
@@ -87,6 +88,7 @@ pub use metric::{
     Better, EnergyMetric, LatencyStatistic, Metric, MetricValue, Side, UnknownMetric,
 };
 pub use moment::Moment;
+pub use parse_error::ParseError;
 pub use phase::{Load, Phase};
 pub use placement::{MemoryPages, Placement};
 pub use quantity::{parse_count, parse_size, parse_slo, parse_time};

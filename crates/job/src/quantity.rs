@@ -1,12 +1,13 @@
 //! Sizes, times and counts in fio's notation, and promises of latencies.
 
+use crate::ParseError;
 use joulio_units::{Nanos, Percentile, Slo, SloError, SloLimit};
 
 /// Parses a number of bytes: `4096`, `4k`, `1M`, `2GiB`; suffixes are powers of 1024, as in fio by default.
 ///
 /// # Errors
-/// Text that explains how a size is written.
-pub fn parse_size(text: &str) -> Result<u64, String> {
+/// [`ParseError::Form`], which says how a size is written.
+pub fn parse_size(text: &str) -> Result<u64, ParseError> {
     scaled(text, |suffix| {
         let unit = suffix
             .strip_suffix("ib")
@@ -14,7 +15,11 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
         power(unit.unwrap_or(suffix), 1024)
     })
     .ok_or_else(|| {
-        format!("'{text}' is not a size: write bytes, or a number with k, m, g or t (4k = 4096)")
+        ParseError::form(
+            text,
+            "is not a size",
+            "write bytes, or a number with k, m, g or t (4k = 4096)",
+        )
     })
 }
 
@@ -30,10 +35,14 @@ pub(crate) fn format_size(bytes: u64) -> String {
 /// Parses a count: `1000`, `10k`, `1M`; suffixes are powers of 1000.
 ///
 /// # Errors
-/// Text that explains how a count is written.
-pub fn parse_count(text: &str) -> Result<u64, String> {
+/// [`ParseError::Form`], which says how a count is written.
+pub fn parse_count(text: &str) -> Result<u64, ParseError> {
     scaled(text, |suffix| power(suffix, 1000)).ok_or_else(|| {
-        format!("'{text}' is not a count: write a whole number, or one with k or m (1M = 1000000)")
+        ParseError::form(
+            text,
+            "is not a count",
+            "write a whole number, or one with k or m (1M = 1000000)",
+        )
     })
 }
 
@@ -41,10 +50,14 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
 /// units of `plain` nanoseconds (in fio, seconds for runtimes and microseconds for think times).
 ///
 /// # Errors
-/// Text that explains how a time is written.
-pub fn parse_time(text: &str, plain: u64) -> Result<u64, String> {
+/// [`ParseError::Form`], which says how a time is written.
+pub fn parse_time(text: &str, plain: u64) -> Result<u64, ParseError> {
     time(text, plain).ok_or_else(|| {
-        format!("'{text}' is not a time: write a number with ns, us, ms, s, m or h, as 1.5s")
+        ParseError::form(
+            text,
+            "is not a time",
+            "write a number with ns, us, ms, s, m or h, as 1.5s",
+        )
     })
 }
 
@@ -78,11 +91,12 @@ fn time(text: &str, plain: u64) -> Option<u64> {
 /// is the limit of the 99th percentile.
 ///
 /// # Errors
-/// Text that describes the mistake.
-pub fn parse_slo(text: &str) -> Result<Slo, String> {
+/// [`ParseError::Form`], for what is not a time; [`ParseError::List`], for another mistake.
+pub fn parse_slo(text: &str) -> Result<Slo, ParseError> {
+    let wrong = |error: SloError| ParseError::list(text, error);
     let limits = text.split(',').map(|item| {
         let (percentile, time) = match item.split_once('=') {
-            Some((name, time)) => (name.parse().map_err(|e: SloError| e.to_string())?, time),
+            Some((name, time)) => (name.parse::<Percentile>().map_err(wrong)?, time),
             None => (Percentile::P99, item),
         };
         Ok(SloLimit {
@@ -90,8 +104,8 @@ pub fn parse_slo(text: &str) -> Result<Slo, String> {
             latency: Nanos(parse_time(time, 1_000)?),
         })
     });
-    let limits: Vec<_> = limits.collect::<Result<_, String>>()?;
-    Slo::new(&limits).map_err(|error| error.to_string())
+    let limits: Vec<_> = limits.collect::<Result<_, ParseError>>()?;
+    Slo::new(&limits).map_err(wrong)
 }
 
 fn scaled(text: &str, unit: impl Fn(&str) -> Option<u64>) -> Option<u64> {
@@ -130,7 +144,7 @@ mod tests {
             ("p99=9us,p99.9=8us", "shorter"),
             ("0", "no time"),
         ] {
-            let error = shown(text).unwrap_err();
+            let error = shown(text).unwrap_err().to_string();
             assert!(error.contains(hint), "{text}: {error}");
         }
     }

@@ -1,5 +1,6 @@
 //! Priority classes of the jobs' queues.
 
+use crate::ParseError;
 use joulio_nvme_spec::command::QueuePriority;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -32,14 +33,17 @@ impl QueuePriorities {
 }
 
 impl FromStr for QueuePriorities {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<QueuePriorities, String> {
+    fn from_str(text: &str) -> Result<QueuePriorities, ParseError> {
         let class = |name: &str| {
             let mut all = NAMES.iter();
             let found = all.find(|(_, known)| *known == name);
-            let unknown =
-                || format!("no priority '{name}': there are urgent, high, medium and low");
+            let unknown = || {
+                let problem =
+                    format!("no priority '{name}': there are urgent, high, medium and low");
+                ParseError::list(name, problem)
+            };
             found.map(|(class, _)| *class).ok_or_else(unknown)
         };
         let classes = text.split(':').map(class);
@@ -48,9 +52,9 @@ impl FromStr for QueuePriorities {
 }
 
 impl TryFrom<String> for QueuePriorities {
-    type Error = String;
+    type Error = ParseError;
 
-    fn try_from(text: String) -> Result<QueuePriorities, String> {
+    fn try_from(text: String) -> Result<QueuePriorities, ParseError> {
         text.parse()
     }
 }
@@ -94,7 +98,7 @@ mod tests {
     #[test]
     fn a_class_that_does_not_exist_is_named() {
         for text in ["", "high:", "low:none", "HIGH"] {
-            let error = text.parse::<QueuePriorities>().unwrap_err();
+            let error = text.parse::<QueuePriorities>().unwrap_err().to_string();
             assert!(error.contains("urgent, high"), "{error}");
         }
     }

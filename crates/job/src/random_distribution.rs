@@ -1,6 +1,6 @@
 //! Distributions of random blocks, as in fio.
 
-use crate::{RandomZones, RandomZonesAbs};
+use crate::{ParseError, RandomZones, RandomZonesAbs};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -28,9 +28,9 @@ pub enum RandomDistribution {
 }
 
 impl FromStr for RandomDistribution {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<RandomDistribution, String> {
+    fn from_str(text: &str) -> Result<RandomDistribution, ParseError> {
         let (name, value) = match text.split_once(':') {
             Some((name, value)) => (name, Some(value)),
             None => (text, None),
@@ -38,7 +38,7 @@ impl FromStr for RandomDistribution {
         let number = |what: &str, holds: fn(f64) -> bool| {
             let number = value.and_then(|value| value.parse::<f64>().ok());
             let number = number.filter(|number| number.is_finite() && holds(*number));
-            number.ok_or_else(|| format!("'{text}': {name} takes {what}"))
+            number.ok_or_else(|| ParseError::part(text, format!("{name} takes {what}")))
         };
         match name {
             "random" if value.is_none() => Ok(RandomDistribution::Uniform),
@@ -62,25 +62,26 @@ impl FromStr for RandomDistribution {
                 let zones = value.unwrap_or_default().parse();
                 zones
                     .map(RandomDistribution::Zoned)
-                    .map_err(|why: String| format!("'{text}': {why}"))
+                    .map_err(|error: ParseError| ParseError::part(text, error))
             }
             "zoned_abs" => {
                 let zones = value.unwrap_or_default().parse();
                 zones
                     .map(RandomDistribution::ZonedAbs)
-                    .map_err(|why: String| format!("'{text}': {why}"))
+                    .map_err(|error: ParseError| ParseError::part(text, error))
             }
-            _ => Err(format!(
-                "'{text}': there are random, zipf:THETA, pareto:H, normal:PERCENT, zoned:60/10:40/90 and zoned_abs:60/20G:40/80G"
+            _ => Err(ParseError::part(
+                text,
+                "there are random, zipf:THETA, pareto:H, normal:PERCENT, zoned:60/10:40/90 and zoned_abs:60/20G:40/80G",
             )),
         }
     }
 }
 
 impl TryFrom<String> for RandomDistribution {
-    type Error = String;
+    type Error = ParseError;
 
-    fn try_from(text: String) -> Result<RandomDistribution, String> {
+    fn try_from(text: String) -> Result<RandomDistribution, ParseError> {
         text.parse()
     }
 }
@@ -144,7 +145,7 @@ mod tests {
             "zoned_abs:50/1g:60/2g",
             "random:1",
         ] {
-            let error = text.parse::<RandomDistribution>().unwrap_err();
+            let error = text.parse::<RandomDistribution>().unwrap_err().to_string();
             assert!(error.starts_with(&format!("'{text}': ")), "{error}");
         }
     }

@@ -1,5 +1,6 @@
 //! Zones of an area that random I/Os prefer, as fio's `random_distribution=zoned`.
 
+use crate::ParseError;
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
@@ -59,18 +60,22 @@ impl fmt::Display for RandomZones {
 }
 
 impl FromStr for RandomZones {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<RandomZones, String> {
+    fn from_str(text: &str) -> Result<RandomZones, ParseError> {
+        let wrong = |problem: &str| ParseError::list(text, problem);
         if text.contains(',') {
-            return Err("reads and writes have the same zones: give one list".into());
+            return Err(wrong("reads and writes have the same zones: give one list"));
         }
         if text.is_empty() {
-            return Err("zones are percents of the I/Os and of the area: 60/10:40/90".into());
+            return Err(wrong(
+                "zones are percents of the I/Os and of the area: 60/10:40/90",
+            ));
         }
         let parts: Vec<&str> = text.split(':').collect();
         if parts.len() > MAX_ZONES {
-            return Err(format!("{} zones: at most {MAX_ZONES}", parts.len()));
+            let count = parts.len();
+            return Err(wrong(&format!("{count} zones: at most {MAX_ZONES}")));
         }
         let (mut access, mut span) = (Vec::new(), Vec::new());
         for part in parts {
@@ -78,8 +83,8 @@ impl FromStr for RandomZones {
             access.push(percent(part, of_ios)?);
             span.push(percent(part, of_area)?);
         }
-        let access = filled(access, "I/Os")?.into_iter();
-        let zones = access.zip(filled(span, "area")?);
+        let access = filled(text, access, "I/Os")?.into_iter();
+        let zones = access.zip(filled(text, span, "area")?);
         let zones: Vec<_> = zones
             .map(|(access, span)| RandomZone { access, span })
             .collect();
@@ -87,35 +92,43 @@ impl FromStr for RandomZones {
             .iter()
             .find(|zone| zone.access > 0.0 && zone.span == 0.0)
         {
-            Some(empty) => Err(format!(
+            Some(empty) => Err(wrong(&format!(
                 "{} percent of the I/Os cannot begin in none of the area",
                 empty.access
-            )),
+            ))),
             None => Ok(RandomZones(zones)),
         }
     }
 }
 
 /// Parses a percentage; `None` if it is left out.
-pub(crate) fn percent(part: &str, text: &str) -> Result<Option<f64>, String> {
+pub(crate) fn percent(part: &str, text: &str) -> Result<Option<f64>, ParseError> {
     if text.is_empty() {
         return Ok(None);
     }
     let percent = text.parse::<f64>().ok();
     let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
-    percent
-        .map(Some)
-        .ok_or_else(|| format!("'{part}' is not a percent of the I/Os and one of the area: 60/10"))
+    percent.map(Some).ok_or_else(|| {
+        ParseError::form(
+            part,
+            "is not a percent of the I/Os and one of the area",
+            "60/10",
+        )
+    })
 }
 
-/// Returns the percentages of `what`: those that were left out share the rest, as in fio.
-pub(crate) fn filled(percents: Vec<Option<f64>>, what: &str) -> Result<Vec<f64>, String> {
+/// Returns the percentages of `what` in the list `text`: those that were left out share the rest, as in fio.
+pub(crate) fn filled(
+    text: &str,
+    percents: Vec<Option<f64>>,
+    what: &str,
+) -> Result<Vec<f64>, ParseError> {
     let given: f64 = percents.iter().flatten().sum();
     let open = percents.iter().filter(|percent| percent.is_none()).count();
     if given >= WHOLE.end || open == 0 && given < WHOLE.start {
-        return Err(format!(
-            "the percents of the {what} are {given} together: they have to be 100"
-        ));
+        let problem =
+            format!("the percents of the {what} are {given} together: they have to be 100");
+        return Err(ParseError::list(text, problem));
     }
     let each = (100.0 - given).max(0.0) / open.max(1) as f64;
     let filled = percents.into_iter();
@@ -158,7 +171,7 @@ mod tests {
             ("60/10:40/90,50/50:50/50", "give one list"),
             ("60/0:40/100", "cannot begin in none"),
         ] {
-            let error = text.parse::<RandomZones>().unwrap_err();
+            let error = text.parse::<RandomZones>().unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
         assert!("1/1:".repeat(300).parse::<RandomZones>().is_err());

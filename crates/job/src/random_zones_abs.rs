@@ -1,8 +1,8 @@
 //! Zones in bytes that random I/Os prefer, as fio's `random_distribution=zoned_abs`.
 
-use crate::parse_size;
 use crate::quantity::format_size;
 use crate::random_zones::{MAX_ZONES, filled, percent};
+use crate::{ParseError, parse_size};
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
@@ -56,25 +56,28 @@ impl fmt::Display for RandomZonesAbs {
 }
 
 impl FromStr for RandomZonesAbs {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<RandomZonesAbs, String> {
+    fn from_str(text: &str) -> Result<RandomZonesAbs, ParseError> {
         if text.contains(',') {
-            return Err("reads and writes have the same zones: give one list".into());
+            let problem = "reads and writes have the same zones: give one list";
+            return Err(ParseError::list(text, problem));
         }
         let parts: Vec<&str> = text.split(':').collect();
         if parts.len() > MAX_ZONES {
-            return Err(format!("{} zones: at most {MAX_ZONES}", parts.len()));
+            let problem = format!("{} zones: at most {MAX_ZONES}", parts.len());
+            return Err(ParseError::list(text, problem));
         }
         let (mut access, mut bytes) = (Vec::new(), Vec::new());
         for part in parts {
-            let wrong = || format!("'{part}' is not a percent of the I/Os and a size: 60/20G");
+            let wrong =
+                || ParseError::form(part, "is not a percent of the I/Os and a size", "60/20G");
             let (of_ios, size) = part.split_once('/').ok_or_else(wrong)?;
             access.push(percent(part, of_ios)?);
             let size = parse_size(size).ok().filter(|size| *size > 0);
             bytes.push(size.ok_or_else(wrong)?);
         }
-        let zones = filled(access, "I/Os")?.into_iter().zip(bytes);
+        let zones = filled(text, access, "I/Os")?.into_iter().zip(bytes);
         let zones = zones.map(|(access, bytes)| RandomZoneAbs { access, bytes });
         Ok(RandomZonesAbs(zones.collect()))
     }
@@ -104,7 +107,7 @@ mod tests {
             ("60/1g:40/x", "'40/x' is not"),
             ("60/1g:40/1g,50/1g:50/1g", "give one list"),
         ] {
-            let error = text.parse::<RandomZonesAbs>().unwrap_err();
+            let error = text.parse::<RandomZonesAbs>().unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
         assert!("1/1g:".repeat(300).parse::<RandomZonesAbs>().is_err());

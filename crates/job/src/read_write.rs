@@ -1,5 +1,6 @@
 //! Pattern and direction of a workload's I/Os.
 
+use crate::ParseError;
 use joulio_units::Direction;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -129,17 +130,17 @@ impl fmt::Display for ReadWrite {
 }
 
 impl FromStr for ReadWrite {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ParseError> {
         let text = if text == "readwrite" { "rw" } else { text };
         Self::ALL
             .iter()
             .find(|(_, name)| *name == text)
             .map(|(rw, _)| *rw)
-            .ok_or_else(|| {
-                let names = Self::ALL.map(|(_, name)| name);
-                format!("'{text}' is not one of {}", names.join(", "))
+            .ok_or_else(|| ParseError::NotOneOf {
+                value: text.into(),
+                known: Self::ALL.map(|(_, name)| name).join(", "),
             })
     }
 }

@@ -1,6 +1,6 @@
 //! Runs that end when their rate is steady, as with fio's `steadystate`.
 
-use crate::{Steadiness, parse_size};
+use crate::{ParseError, Steadiness, parse_size};
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -118,12 +118,14 @@ impl fmt::Display for SteadyCriterion {
 }
 
 impl FromStr for SteadyCriterion {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ParseError> {
         let wrong = || {
-            format!(
-                "'{text}' is no steady state: write iops:2%, bw:2%, iops_slope:0.5% or bw_slope:0.5%, or a rate in place of the percentage"
+            ParseError::form(
+                text,
+                "is no steady state",
+                "write iops:2%, bw:2%, iops_slope:0.5% or bw_slope:0.5%, or a rate in place of the percentage",
             )
         };
         let (name, limit) = text.split_once(':').ok_or_else(wrong)?;
@@ -193,7 +195,7 @@ mod tests {
             "iops:x%",
         ] {
             let refused = text.parse::<SteadyCriterion>().unwrap_err();
-            assert!(refused.contains("iops_slope:0.5%"), "{text}");
+            assert!(refused.to_string().contains("iops_slope:0.5%"), "{text}");
         }
     }
 }

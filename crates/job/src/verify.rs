@@ -1,5 +1,6 @@
 //! Data verification.
 
+use crate::ParseError;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -14,13 +15,13 @@ pub enum Verify {
 }
 
 impl FromStr for Verify {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ParseError> {
         match text {
             "none" | "0" => Ok(Verify::None),
             "crc32c" | "crc32c-intel" => Ok(Verify::Crc32c),
-            _ => Err(format!("'{text}' is not offered: crc32c or none")),
+            _ => Err(ParseError::form(text, "is not offered", "crc32c or none")),
         }
     }
 }

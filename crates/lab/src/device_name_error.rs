@@ -1,6 +1,7 @@
 //! Errors of device names.
 
 use joulio_host::controller::ParseAddressError;
+use joulio_workload::ParseError;
 use std::str::FromStr;
 
 /// Reason why a text is not the name of a device.
@@ -72,7 +73,7 @@ pub enum DeviceNameError {
     NotANumber(String),
     /// A size that cannot be read, with the reason.
     #[error("{0}")]
-    Size(String),
+    Size(ParseError),
 }
 
 /// Returns a similar name as a question, to stand before the list of valid names.

@@ -48,7 +48,7 @@ pub use joulio_job::{
     CompletionResult, Counts, DeviceCounts, DirectionResult, DiskCounters, Dispatch, EnergyMetric,
     EnergyResult, EngineName, FaultCounts, FixedWindow, Flushes, IdleCounters, IoStatistics, Job,
     JobCounts, JobError, JobKind, JobLog, LatencyDetail, LatencySummary, Load, LoggedIo,
-    MachineCounters, Method, Metric, MetricValue, Phase, Placement, QueuePriorities,
+    MachineCounters, Method, Metric, MetricValue, ParseError, Phase, Placement, QueuePriorities,
     RandomDistribution, ReadWrite, RunResult, SectionResult, Spoiled, SpoiledBy, Steadiness,
     SteadyCriterion, SteadyRate, SteadyState, SteadyStateResult, ThreadUsage, Threads, Unmetered,
     Verify, VerifyResult, WaitCounters, WorkDone, parse_count, parse_percentiles, parse_size,

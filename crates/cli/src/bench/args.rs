@@ -17,7 +17,7 @@ use joulio_lab::virtual_time::{CoreFrequency, TwinOptions, VirtualSurroundings};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::{Nanos, proposal};
 use joulio_workload::{
-    Batches, CompletionMode, EngineName, Flushes, JobKind, LatencyDetail, RingOptions,
+    Batches, CompletionMode, EngineName, Flushes, JobKind, LatencyDetail, ParseError, RingOptions,
     SteadyCriterion, SteadyState, Verify, parse_count, parse_percentiles,
 };
 use std::path::PathBuf;
@@ -265,7 +265,7 @@ pub enum BenchFormat {
 #[derive(Clone, Debug)]
 struct Percentiles(Vec<f64>);
 
-fn percentiles(text: &str) -> Result<Percentiles, String> {
+fn percentiles(text: &str) -> Result<Percentiles, ParseError> {
     parse_percentiles(text).map(Percentiles)
 }
 
@@ -430,7 +430,7 @@ fn direct(text: &str) -> Result<u8, String> {
 
 /// Parses a number of events per second, such as 20k.
 fn rate(text: &str) -> Result<u32, String> {
-    let rate = parse_count(text)?;
+    let rate = parse_count(text).map_err(|error| error.to_string())?;
     u32::try_from(rate).map_err(|_| format!("{rate} a second are more than any CPU handles"))
 }
 

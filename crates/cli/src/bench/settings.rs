@@ -29,7 +29,7 @@ pub struct Flags {
 fn microseconds(text: &str) -> Result<u32, String> {
     let nanoseconds = match u32::from_str(text) {
         Ok(microseconds) => return Ok(microseconds),
-        Err(_) => parse_time(text, 1_000)?,
+        Err(_) => parse_time(text, 1_000).map_err(|error| error.to_string())?,
     };
     u32::try_from(nanoseconds / 1_000).map_err(|_| format!("'{text}' is too long"))
 }

@@ -1,7 +1,7 @@
 //! Phases of a load, as `--phases` takes them: `20k:5s,2k:10s`.
 
 use joulio_units::Nanos;
-use joulio_workload::{parse_count, parse_time};
+use joulio_workload::{ParseError, parse_count, parse_time};
 use std::str::FromStr;
 
 /// A phase with a constant rate.
@@ -14,23 +14,34 @@ pub struct RatePhase {
 }
 
 impl FromStr for RatePhase {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<RatePhase, String> {
+    fn from_str(text: &str) -> Result<RatePhase, ParseError> {
+        let value = || text.to_owned();
         let Some((rate, length)) = text.split_once(':') else {
-            return Err(format!(
-                "'{text}' is not a phase: write RATE:TIME, as 20k:5s, or max:5s for a closed loop"
-            ));
+            return Err(ParseError::Form {
+                value: value(),
+                problem: "is not a phase",
+                expected: "write RATE:TIME, as 20k:5s, or max:5s for a closed loop",
+            });
         };
         let rate = match rate {
             "max" => None,
             rate => match parse_count(rate)? {
-                0 => return Err(format!("'{text}': the rate must be above zero")),
+                0 => {
+                    return Err(ParseError::Part {
+                        value: value(),
+                        problem: "the rate must be above zero".into(),
+                    });
+                }
                 rate => Some(rate),
             },
         };
         match parse_time(length, 1_000_000_000).map(Nanos)? {
-            Nanos::ZERO => Err("no time at all: must be above zero".into()),
+            Nanos::ZERO => Err(ParseError::List {
+                value: value(),
+                problem: "no time at all: must be above zero".into(),
+            }),
             length => Ok(RatePhase { rate, length }),
         }
     }

@@ -106,7 +106,7 @@ impl RunKeys {
             let time = text
                 .as_deref()
                 .map(|text| parse_time(text, plain).map(Nanos));
-            time.transpose().map_err(|why| (key, why))
+            time.transpose().map_err(|error| (key, error.to_string()))
         };
         const SECOND: u64 = 1_000_000_000;
         let workload = &mut options.workload;
@@ -115,7 +115,8 @@ impl RunKeys {
             (workload.runtime, workload.number_ios) = (Some(runtime), None);
         }
         if let Some(number) = &self.number_ios {
-            let count = parse_count(&number.text()).map_err(|why| ("number_ios", why))?;
+            let count = parse_count(&number.text());
+            let count = count.map_err(|error| ("number_ios", error.to_string()))?;
             (workload.number_ios, workload.runtime) = (Some(count), None);
         }
         if let Some(ramp) = time("ramp_time", &self.ramp_time, SECOND)? {
@@ -125,7 +126,8 @@ impl RunKeys {
             workload.seed = seed;
         }
         if let Some(size) = &self.size {
-            workload.size = Some(parse_size(&size.text()).map_err(|why| ("size", why))?);
+            let size = parse_size(&size.text());
+            workload.size = Some(size.map_err(|error| ("size", error.to_string()))?);
         }
         if let Some(process) = self.process {
             workload.kind = match process {

@@ -326,7 +326,8 @@ fn rate(options: &[&Given]) -> Result<Option<Flag>, JobFileError> {
     let Some(given) = find(options, "rate") else {
         return Ok(None);
     };
-    let bytes = parse_size(only_value(given)?).map_err(|why| given.refused(&why))?;
+    let bytes =
+        parse_size(only_value(given)?).map_err(|error| given.refused(&error.to_string()))?;
     let bs = block_size(options)?.filter(|bs| (1..=bytes).contains(bs));
     let bs = bs.ok_or_else(|| {
         given.refused(
@@ -360,7 +361,7 @@ fn block_size(options: &[&Given]) -> Result<Option<u64>, JobFileError> {
         return match ends {
             Some((least, most)) if least == most => parse_size(least)
                 .map(Some)
-                .map_err(|why| range.refused(&why)),
+                .map_err(|error| range.refused(&error.to_string())),
             _ => Ok(None),
         };
     }
@@ -376,7 +377,8 @@ fn block_size(options: &[&Given]) -> Result<Option<u64>, JobFileError> {
     let value = given.value.as_deref().unwrap_or_default();
     // A list can only be given on the command line.
     let one = of_all_directions(value).filter(|value| !value.contains(['/', '-']));
-    let bytes = one.map(|value| parse_size(value).map_err(|why| given.refused(&why)));
+    let bytes =
+        one.map(|value| parse_size(value).map_err(|error| given.refused(&error.to_string())));
     bytes.transpose()
 }
 

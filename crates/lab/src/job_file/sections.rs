@@ -172,7 +172,7 @@ impl Given {
     /// Parses the option's value in bytes.
     pub(super) fn bytes(&self) -> Result<u64, JobFileError> {
         let bytes = parse_size(self.value.as_deref().unwrap_or(""));
-        bytes.map_err(|why| self.refused(&why))
+        bytes.map_err(|error| self.refused(&error.to_string()))
     }
 
     /// Parses the option's value as a number.

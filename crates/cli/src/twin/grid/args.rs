@@ -95,13 +95,13 @@ pub struct GridArgs {
 }
 
 fn size(text: &str) -> Result<u32, String> {
-    let bytes = parse_size(text)?;
+    let bytes = parse_size(text).map_err(|error| error.to_string())?;
     let bytes = u32::try_from(bytes).ok().filter(|&bytes| bytes > 0);
     bytes.ok_or_else(|| format!("'{text}' is out of range: 1 byte to 4 GiB"))
 }
 
 fn ios(text: &str) -> Result<u64, String> {
-    match parse_count(text)? {
+    match parse_count(text).map_err(|error| error.to_string())? {
         0..1_000 => Err(format!(
             "'{text}' is too few for a 99.9th percentile: give at least 1000"
         )),

@@ -11,7 +11,7 @@ pub(crate) mod url;
 
 pub(crate) use credentials::CREDENTIALS;
 pub(crate) use ipmi::allow as allow_ipmi;
-pub use url::RedfishUrl;
+pub use url::{RedfishUrl, RedfishUrlError};
 
 use crate::finding::Found;
 use crate::root::Root;

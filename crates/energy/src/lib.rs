@@ -56,7 +56,7 @@ mod unmet;
 mod window;
 
 pub use baseline::{Baseline, BaselineError, Host, IdlePower};
-pub use bmc::RedfishUrl;
+pub use bmc::{RedfishUrl, RedfishUrlError};
 pub use clock::{Clock, Monotonic};
 pub use discovery::Discovery;
 pub use finding::{FindingState, MeterFinding};
@@ -68,6 +68,6 @@ pub use modelled::{Model, modelled_energy};
 pub use nvme::{NvmeMeter, NvmePower, PowerLogFields};
 pub use rapl::{Filtering, Processor, Vendor};
 pub use root::{BmcTool, Fetch, Files, PerfCounter, PerfEvent, PerfEvents, Root, SystemFiles};
-pub use select::Select;
+pub use select::{Select, SelectError};
 pub use unmet::Unmet;
 pub use window::{MeterFigure, MeterResult, Meters, Window, WindowError};

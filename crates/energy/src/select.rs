@@ -1,6 +1,6 @@
 //! Choice of the meters to read: `--meter`.
 
-use crate::bmc::url::RedfishUrl;
+use crate::bmc::url::{RedfishUrl, RedfishUrlError};
 use crate::finding::{Found, MeterFinding};
 use crate::meter::{About, Source};
 use crate::{Boundary, UnknownBoundary};
@@ -10,6 +10,25 @@ use std::str::FromStr;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Select {
     terms: Vec<Term>,
+}
+
+/// Error of a text that chooses no meters.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SelectError {
+    /// The text is not a meter: take one of those that the message lists.
+    #[error(
+        "'{0}' is not a meter: all, none, a name that joulio power lists, a source (perf, powercap, hwmon, ipmi, nvme), a boundary (wall, psys, package, cores, dram, device), NAME=BOUNDARY or redfish=URL"
+    )]
+    NotAMeter(String),
+    /// A BMC is to be read over Redfish, without a URL: give it.
+    #[error("redfish: say where: redfish=https://HOST/redfish/v1/...")]
+    NoUrl,
+    /// The URL of a BMC is not valid: correct it.
+    #[error(transparent)]
+    Url(#[from] RedfishUrlError),
+    /// The boundary of a sensor does not exist: take one that does.
+    #[error(transparent)]
+    Boundary(#[from] UnknownBoundary),
 }
 
 /// A word of a choice.
@@ -165,10 +184,10 @@ impl Select {
 }
 
 impl FromStr for Select {
-    type Err = String;
+    type Err = SelectError;
 
     /// Parses `all`, `none`, a source, a boundary, a meter's name, `NAME=BOUNDARY`, `redfish=URL`.
-    fn from_str(text: &str) -> Result<Select, String> {
+    fn from_str(text: &str) -> Result<Select, SelectError> {
         let term = match text {
             "all" => Term::All,
             "none" => Term::None,
@@ -178,18 +197,16 @@ impl FromStr for Select {
     }
 }
 
-fn named(text: &str) -> Result<Term, String> {
+fn named(text: &str) -> Result<Term, SelectError> {
     if let Some(url) = text.strip_prefix("redfish=") {
-        return url.parse().map(Term::Redfish);
+        return Ok(Term::Redfish(url.parse()?));
     }
     if let Some(source) = Source::ALL
         .into_iter()
         .find(|source| source.to_string() == text)
     {
         return match source {
-            Source::Redfish => {
-                Err("redfish: say where: redfish=https://HOST/redfish/v1/...".into())
-            }
+            Source::Redfish => Err(SelectError::NoUrl),
             source => Ok(Term::Source(source)),
         };
     }
@@ -197,17 +214,10 @@ fn named(text: &str) -> Result<Term, String> {
         return Ok(Term::Boundary(boundary));
     }
     if !text.contains(':') {
-        return Err(format!(
-            "'{text}' is not a meter: all, none, a name that joulio power lists, a source (perf, powercap, hwmon, ipmi, nvme), a boundary (wall, psys, package, cores, dram, device), NAME=BOUNDARY or redfish=URL"
-        ));
+        return Err(SelectError::NotAMeter(text.into()));
     }
     match text.rsplit_once('=') {
-        Some((name, boundary)) => Ok(Term::Declared(
-            name.into(),
-            boundary
-                .parse()
-                .map_err(|e: UnknownBoundary| e.to_string())?,
-        )),
+        Some((name, boundary)) => Ok(Term::Declared(name.into(), boundary.parse()?)),
         None => Ok(Term::Name(text.into())),
     }
 }

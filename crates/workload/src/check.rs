@@ -1,7 +1,7 @@
 //! Checks before a run: that its members' jobs fit their devices, and that the members can run at the same time.
 
 use crate::member::Member;
-use crate::target::Target;
+use crate::target::{OperationError, Target};
 use joulio_job::{Area, EngineName, Job, JobError, JobKind, Verify};
 use joulio_units::{Direction, Operation};
 
@@ -183,7 +183,7 @@ fn check_data(
 fn check_operations(job: &Job, engine: EngineName, target: &dyn Target) -> Result<(), JobError> {
     let requested = Operation::ALL.into_iter().filter(|one| job.has(*one));
     for operation in requested {
-        let refused = |why| JobError {
+        let refused = |why: OperationError| JobError {
             flag: match operation {
                 Operation::Sync => "--fsync",
                 Operation::DataSync => "--fdatasync",

@@ -65,6 +65,6 @@ pub use run_error::RunError;
 pub use setup::Setup;
 pub use surroundings::{Happened, Surroundings};
 pub use target::{
-    EmulatedInfo, KernelTarget, ModeVerdict, NvmeTarget, ObservedTarget, PowerHandle,
-    ProcessTarget, Target, TargetActivity, TargetInfo,
+    EmulatedInfo, KernelTarget, ModeVerdict, NvmeTarget, ObservedTarget, OperationError,
+    PowerHandle, ProcessTarget, Target, TargetActivity, TargetInfo,
 };

@@ -5,6 +5,7 @@ mod info;
 mod kernel;
 mod nvme;
 mod observed;
+mod operation_error;
 mod process_target;
 mod verdict;
 
@@ -12,6 +13,7 @@ pub use info::TargetInfo;
 pub use kernel::KernelTarget;
 pub use nvme::{EmulatedInfo, NvmeTarget};
 pub use observed::{ObservedTarget, PowerHandle, TargetActivity};
+pub use operation_error::OperationError;
 pub use process_target::ProcessTarget;
 pub use verdict::ModeVerdict;
 
@@ -40,8 +42,8 @@ pub trait Target: ObservedTarget + Any + Send + Sync {
     /// Checks that `engine` can execute `operation`, if data on the target may be overwritten.
     ///
     /// # Errors
-    /// The reason why it cannot.
-    fn can(&self, _engine: EngineName, _operation: Operation) -> Result<(), String> {
+    /// [`OperationError`], with the reason why it cannot.
+    fn can(&self, _engine: EngineName, _operation: Operation) -> Result<(), OperationError> {
         Ok(())
     }
 

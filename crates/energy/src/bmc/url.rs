@@ -1,5 +1,6 @@
 //! URL of a BMC's reading.
 
+use super::CREDENTIALS;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -13,6 +14,27 @@ pub struct RedfishUrl {
     url: String,
     host: String,
     pointer: Option<String>,
+}
+
+/// Error of a text that is not the URL of a reading.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RedfishUrlError {
+    /// The text does not have the form of such a URL: write it as the message says.
+    #[error("write redfish=https://HOST/redfish/v1/Chassis/ID/Power")]
+    Form,
+    /// The URL contains a password, which every user of the machine could read: put it elsewhere. The text is not
+    /// repeated.
+    #[error("a password on the command line is for all to see: {CREDENTIALS}")]
+    Password,
+    /// The URL is one of plain http to another machine: use https.
+    #[error("{host}: a password does not go over plain http: use https")]
+    PlainHttp {
+        /// Host of the URL.
+        host: String,
+    },
+    /// The text after `#` is not a JSON pointer: begin it with a slash.
+    #[error("after # comes a JSON pointer: #/PowerControl/1")]
+    Pointer,
 }
 
 impl RedfishUrl {
@@ -35,44 +57,37 @@ impl RedfishUrl {
 }
 
 impl FromStr for RedfishUrl {
-    type Err = String;
+    type Err = RedfishUrlError;
 
-    fn from_str(text: &str) -> Result<RedfishUrl, String> {
-        let shape = || "write redfish=https://HOST/redfish/v1/Chassis/ID/Power".to_owned();
+    fn from_str(text: &str) -> Result<RedfishUrl, RedfishUrlError> {
         // The text may come from a file: it must not contain control characters for a terminal or a server.
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
-            return Err(shape());
+            return Err(RedfishUrlError::Form);
         }
         let (url, pointer) = match text.split_once('#') {
             Some((url, pointer)) => (url, Some(pointer.to_owned())),
             None => (text, None),
         };
-        let (scheme, rest) = url.split_once("://").ok_or_else(shape)?;
-        let (authority, path) = rest.split_once('/').ok_or_else(shape)?;
+        let (scheme, rest) = url.split_once("://").ok_or(RedfishUrlError::Form)?;
+        let (authority, path) = rest.split_once('/').ok_or(RedfishUrlError::Form)?;
         if authority.contains('@') {
-            // The text is not repeated, since it contains the password.
-            return Err(format!(
-                "a password on the command line is for all to see: {}",
-                super::CREDENTIALS
-            ));
+            return Err(RedfishUrlError::Password);
         }
         let host = host(authority)
             .filter(|host| !host.is_empty())
-            .ok_or_else(shape)?;
+            .ok_or(RedfishUrlError::Form)?;
         match scheme {
-            _ if path.is_empty() => Err(shape()),
+            _ if path.is_empty() => Err(RedfishUrlError::Form),
             "https" => Ok(()),
             "http" if is_loopback(host) => Ok(()),
-            "http" => Err(format!(
-                "{host}: a password does not go over plain http: use https"
-            )),
-            _ => Err(shape()),
+            "http" => Err(RedfishUrlError::PlainHttp { host: host.into() }),
+            _ => Err(RedfishUrlError::Form),
         }?;
         if pointer
             .as_deref()
             .is_some_and(|pointer| !pointer.starts_with('/'))
         {
-            return Err("after # comes a JSON pointer: #/PowerControl/1".into());
+            return Err(RedfishUrlError::Pointer);
         }
         Ok(RedfishUrl {
             url: url.to_owned(),
@@ -127,7 +142,8 @@ mod tests {
     fn a_password_is_refused_and_not_repeated() {
         let said = "https://root:calvin@bmc/redfish/v1/x"
             .parse::<RedfishUrl>()
-            .unwrap_err();
+            .unwrap_err()
+            .to_string();
         assert!(said.contains("netrc") && !said.contains("calvin"), "{said}");
     }
 

@@ -255,7 +255,7 @@ fn a_wrong_word_says_which_there_are() {
     for word in ["pakage", "redfish", "hwmon:x/power1=watts", "redfish=bmc"] {
         assert!(word.parse::<Select>().is_err(), "{word}");
     }
-    let said = "pakage".parse::<Select>().unwrap_err();
+    let said = "pakage".parse::<Select>().unwrap_err().to_string();
     assert!(
         said.contains("package") && said.contains("powercap"),
         "{said}"

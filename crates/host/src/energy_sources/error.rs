@@ -1,6 +1,6 @@
 //! Errors of choosing energy sources.
 
-use joulio_energy::Unmet;
+use joulio_energy::{SelectError, Unmet};
 use std::path::PathBuf;
 
 /// Error of a root of a captured file tree that is not a directory.
@@ -24,8 +24,8 @@ pub enum SelectionError {
         word: String,
     },
     /// The text is no word of a selection.
-    #[error("{0}")]
-    Word(String),
+    #[error(transparent)]
+    Word(#[from] SelectError),
     /// No meter has the name.
     #[error("there is no {name}: joulio power lists what there is")]
     Unknown {

@@ -3,7 +3,7 @@
 use super::frequency::FrequencyError;
 use crate::error::OpenError;
 use joulio_model::ProfileError;
-use joulio_model::machine::costs::IdleState;
+use joulio_model::machine::costs::{IdleState, UnknownIdleState};
 use joulio_twin::TwinError;
 use joulio_workload::{EngineName, JobError};
 
@@ -25,7 +25,7 @@ pub enum VirtualError {
     },
     /// The name is not that of an idle state.
     #[error("--max-cstate: {0}")]
-    NoIdleState(String),
+    NoIdleState(UnknownIdleState),
     /// No profile of that machine.
     #[error(transparent)]
     Profile(#[from] ProfileError),

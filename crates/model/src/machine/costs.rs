@@ -201,16 +201,21 @@ impl fmt::Display for IdleState {
     }
 }
 
+/// Error of a text that is not the name of an idle state.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is not an idle state: C0, C1, C1E, C6")]
+pub struct UnknownIdleState(pub String);
+
 /// Parses a name in any case; `C0` is `POLL`.
 impl FromStr for IdleState {
-    type Err = String;
+    type Err = UnknownIdleState;
 
-    fn from_str(text: &str) -> Result<IdleState, String> {
+    fn from_str(text: &str) -> Result<IdleState, UnknownIdleState> {
         let name = text.to_ascii_uppercase();
         let name = if name == "C0" { "POLL" } else { &*name };
         let mut all = IdleState::ALL.into_iter();
         all.find(|state| state.name() == name)
-            .ok_or_else(|| format!("'{text}' is not an idle state: C0, C1, C1E, C6"))
+            .ok_or_else(|| UnknownIdleState(text.into()))
     }
 }
 

@@ -14,7 +14,7 @@ mod sweep;
 
 pub use axes::{GridAxes, View};
 pub use judge::{GridCell, Judged, OracleJoules, SeedFigures};
-pub use scenario::{LoadKind, Scenario};
+pub use scenario::{LoadKind, Scenario, UnknownLoad};
 pub use sweep::{GridCandidate, GridError, GridSweep};
 
 use joulio_model::{CoreState, MachineProfile, Pick, power};

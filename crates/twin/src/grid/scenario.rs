@@ -78,18 +78,25 @@ impl From<LoadKind> for String {
     }
 }
 
-impl TryFrom<String> for LoadKind {
-    type Error = String;
+/// Error of a text that is not the name of a load.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is not a load: closed, open-10 (percent, 1 to 100), bursty, phases, shared-2 (jobs on a CPU, 2 to 16), beside-compute"
+)]
+pub struct UnknownLoad(pub String);
 
-    fn try_from(text: String) -> Result<LoadKind, String> {
+impl TryFrom<String> for LoadKind {
+    type Error = UnknownLoad;
+
+    fn try_from(text: String) -> Result<LoadKind, UnknownLoad> {
         text.parse()
     }
 }
 
 impl FromStr for LoadKind {
-    type Err = String;
+    type Err = UnknownLoad;
 
-    fn from_str(text: &str) -> Result<LoadKind, String> {
+    fn from_str(text: &str) -> Result<LoadKind, UnknownLoad> {
         match text {
             "closed" => return Ok(LoadKind::Closed),
             "bursty" => return Ok(LoadKind::Bursty),
@@ -101,10 +108,7 @@ impl FromStr for LoadKind {
         match (number("open-"), number("shared-")) {
             (Some(percent @ 1..=100), _) => Ok(LoadKind::Open { percent }),
             (_, Some(jobs @ 2..=16)) => Ok(LoadKind::Shared { jobs }),
-            _ => Err(format!(
-                "'{text}' is not a load: closed, open-10 (percent, 1 to 100), bursty, phases, \
-                 shared-2 (jobs on a CPU, 2 to 16), beside-compute"
-            )),
+            _ => Err(UnknownLoad(text.into())),
         }
     }
 }
@@ -220,7 +224,7 @@ mod tests {
         for wrong in [
             "", "open-0", "open-101", "open", "Closed", "shared-1", "shared-",
         ] {
-            let error = wrong.parse::<LoadKind>().unwrap_err();
+            let error = wrong.parse::<LoadKind>().unwrap_err().to_string();
             assert!(error.contains("open-10"), "{error}");
         }
     }

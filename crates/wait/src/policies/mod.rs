@@ -22,7 +22,7 @@ mod uring_hybrid;
 mod user_interrupt;
 
 pub use active_check::ActiveCheck;
-pub use adaptive::{Adaptive, Goal, IdleCost, Objective, Promised, WaitCosts};
+pub use adaptive::{Adaptive, Goal, IdleCost, Objective, Promised, UnknownObjective, WaitCosts};
 pub use dpas::Dpas;
 pub use ehp::Ehp;
 pub use hybrid::Hybrid;

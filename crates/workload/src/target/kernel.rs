@@ -1,7 +1,7 @@
 //! A block device or a file that the kernel drives.
 
 use super::process_target::ProcessTarget;
-use super::{ModeVerdict, ObservedTarget, PowerHandle, Target, TargetInfo};
+use super::{ModeVerdict, ObservedTarget, OperationError, PowerHandle, Target, TargetInfo};
 use crate::worker::Worker;
 use crate::worker_error::{WorkerError, failed};
 use joulio_job::{Availability, CompletionMode, Counts, EngineName, MAX_IO, Method};
@@ -161,9 +161,9 @@ impl Target for KernelTarget {
         }
     }
 
-    fn can(&self, engine: EngineName, operation: Operation) -> Result<(), String> {
+    fn can(&self, engine: EngineName, operation: Operation) -> Result<(), OperationError> {
         let able = kernel::check_operation(engine, operation, &self.file, Release::running());
-        able.map_err(|why| why.to_string())
+        Ok(able?)
     }
 
     fn for_process(&self) -> Option<ProcessTarget> {

@@ -1,6 +1,8 @@
 //! A namespace that the user-space driver drives.
 
-use super::{ModeVerdict, ObservedTarget, PowerHandle, Target, TargetActivity, TargetInfo};
+use super::{
+    ModeVerdict, ObservedTarget, OperationError, PowerHandle, Target, TargetActivity, TargetInfo,
+};
 use crate::engine::{NvmeEngine, Split};
 use crate::worker::Worker;
 use crate::worker_error::{WorkerError, failed};
@@ -99,12 +101,10 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
         &self.info
     }
 
-    fn can(&self, _: EngineName, operation: Operation) -> Result<(), String> {
+    fn can(&self, _: EngineName, operation: Operation) -> Result<(), OperationError> {
         let able = self.namespace.attributes().deallocate;
         match operation {
-            Operation::Trim if !able => {
-                Err("the controller has no Dataset Management (ONCS bit 2)".into())
-            }
+            Operation::Trim if !able => Err(OperationError::NoTrims),
             _ => Ok(()),
         }
     }

@@ -39,13 +39,18 @@ impl fmt::Display for Objective {
     }
 }
 
-impl FromStr for Objective {
-    type Err = String;
+/// Error of a text that is not an objective.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is not an objective: cores, package, wall")]
+pub struct UnknownObjective(pub String);
 
-    fn from_str(text: &str) -> Result<Objective, String> {
+impl FromStr for Objective {
+    type Err = UnknownObjective;
+
+    fn from_str(text: &str) -> Result<Objective, UnknownObjective> {
         let mut all = Objective::ALL.into_iter();
         all.find(|one| one.name() == text)
-            .ok_or_else(|| format!("'{text}' is not an objective: cores, package, wall"))
+            .ok_or_else(|| UnknownObjective(text.into()))
     }
 }
 

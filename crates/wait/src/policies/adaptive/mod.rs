@@ -27,7 +27,7 @@ mod tail;
 mod tests;
 
 pub use costs::{IdleCost, WaitCosts};
-pub use goal::{Goal, Objective, Promised};
+pub use goal::{Goal, Objective, Promised, UnknownObjective};
 
 use crate::{Class, Outstanding, PlannedWait, Policy, Slept, Step, StepKind, StepSet};
 use joulio_units::Nanos;

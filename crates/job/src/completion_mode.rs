@@ -234,10 +234,8 @@ impl TryFrom<String> for CompletionMode {
 fn unknown(text: &str) -> ParseError {
     let name = text.split('=').next().unwrap_or_default();
     let names = CompletionMode::ALL.map(|mode| mode.to_string());
-    let known = "poll, poll-pause, poll-pause=4, interrupt, hybrid, hybrid=4us, uring-hybrid, ehp, \
-         pas, dpas, dpas=3, ski-rental=2us, tpause, tpause=500ns, hybrid-tpause, umwait, uintr, \
-         uintr-block, uintr-block=50us, hybrid-uintr, spdk-plus, active-check, active-check=poll, adaptive, sqpoll, sqpoll+poll";
-    ParseError::unknown(text, "a completion mode", name, names, known.into())
+    let known = CompletionMode::known();
+    ParseError::unknown(text, "a completion mode", name, names, known)
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ mod logged_io;
 mod machine_counters;
 mod method;
 mod metric;
+mod mode_summary;
 mod moment;
 mod parse_error;
 mod phase;
@@ -87,6 +88,7 @@ pub use method::Method;
 pub use metric::{
     Better, EnergyMetric, LatencyStatistic, Metric, MetricValue, Side, UnknownMetric,
 };
+pub use mode_summary::ModeSummary;
 pub use moment::Moment;
 pub use parse_error::ParseError;
 pub use phase::{Load, Phase};

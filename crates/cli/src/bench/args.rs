@@ -61,17 +61,7 @@ pub struct BenchArgs {
     /// (which bypasses the block layer). Default: nvme on a controller, io_uring on a block device or a file
     #[arg(long, value_delimiter = ',')]
     engine: Vec<EngineName>,
-    /// Completion modes, a list (docs/policies.md). poll, interrupt, hybrid (sleep for half the mean time, then
-    /// poll), hybrid=4us (sleep for that time). Only nvme: poll-pause, poll-pause=4 (PAUSE instructions between
-    /// polls); uring-hybrid, ehp, pas, dpas, dpas=3 (published policies that learn how long to sleep); ski-rental=2us
-    /// (poll for that time, then take the interrupt); adaptive (the least energy that keeps a promise,
-    /// docs/adaptive.md). Where the CPU has user-level waits: tpause, tpause=500ns (time between polls),
-    /// hybrid-tpause, umwait (until the completion is written), uintr, uintr-block=100us (until the user interrupt
-    /// comes; after that time in the kernel), hybrid-uintr (until the predicted time or the user interrupt, then
-    /// poll), spdk-plus (as in SPDK+). Only with --twin: active-check, active-check=poll (uintr or poll, but
-    /// interrupt while another thread wants the CPU). Only io_uring: sqpoll, sqpoll+poll (a kernel thread submits).
-    /// Default: poll,interrupt,hybrid,adaptive for nvme, interrupt for the kernel's engines
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', help = completion_help())]
     completion: Vec<CompletionMode>,
     #[command(flatten)]
     work: WorkArgs,
@@ -265,6 +255,14 @@ pub enum BenchFormat {
 #[derive(Clone, Debug)]
 struct Percentiles(Vec<f64>);
 
+/// Returns the help of `--completion`.
+fn completion_help() -> String {
+    format!(
+        "Completion modes, a list (docs/policies.md): {} Default: poll,interrupt,hybrid,adaptive for nvme, interrupt for the kernel's engines",
+        CompletionMode::described()
+    )
+}
+
 fn percentiles(text: &str) -> Result<Percentiles, ParseError> {
     parse_percentiles(text).map(Percentiles)
 }
@@ -437,13 +435,25 @@ fn rate(text: &str) -> Result<u32, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
+    use clap::{CommandFactory, Parser};
     use joulio_nvme::Cancel;
 
     #[derive(Parser)]
     struct Bench {
         #[command(flatten)]
         args: BenchArgs,
+    }
+
+    #[test]
+    fn the_help_has_every_completion_mode() {
+        let help = Bench::command().render_long_help().to_string();
+        // Lines are broken at spaces.
+        let words: Vec<_> = help.split([' ', '\n', ',']).collect();
+        for mode in CompletionMode::ALL {
+            for spelling in mode.summary().spellings {
+                assert!(words.contains(spelling), "{spelling}: {help}");
+            }
+        }
     }
 
     #[test]

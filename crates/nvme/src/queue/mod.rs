@@ -31,7 +31,7 @@ use interrupt::Interrupt;
 use joulio_device::{BufferList, Device, DmaBuffer, DmaDomain, DmaMemory, Vector};
 use joulio_nvme_spec::command::QueuePriority;
 use joulio_nvme_spec::{Command, CommandId, QueueId, Status};
-use joulio_trace::Trace;
+use joulio_trace::{FaultKind, Trace};
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{AnyPolicy, Class, Outstanding, Policy, now};
 use prp::Lists;
@@ -363,7 +363,10 @@ impl<D: Device> QueuePair<D> {
             let cid = posted.command_id();
             let found = match queue == self.id {
                 true => self.slots.remove(cid),
-                false => Err(CompletionFault::Unknown(cid)),
+                false => Err(CompletionFault {
+                    kind: FaultKind::Unknown,
+                    cid,
+                }),
             };
             let command = match found {
                 Ok(command) => command,
@@ -421,10 +424,10 @@ impl<D: Device> QueuePair<D> {
     #[cold]
     fn pass_over(&mut self, fault: CompletionFault) -> CompletionFault {
         self.release();
-        match fault {
-            CompletionFault::Unknown(_) => self.faults.unknown += 1,
-            CompletionFault::Stale(_) => self.faults.stale += 1,
-            CompletionFault::Doubled(_) => self.faults.doubled += 1,
+        match fault.kind {
+            FaultKind::Unknown => self.faults.unknown += 1,
+            FaultKind::Stale => self.faults.stale += 1,
+            FaultKind::Doubled => self.faults.doubled += 1,
         }
         self.trace_fault(fault);
         fault

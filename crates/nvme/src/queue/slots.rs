@@ -7,6 +7,7 @@
 
 use joulio_device::DmaBuffer;
 use joulio_nvme_spec::CommandId;
+use joulio_trace::FaultKind;
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{Class, Outstanding};
 
@@ -17,17 +18,24 @@ const SLOT_BITS: u32 = 12;
 
 /// A completion that belongs to no outstanding command and was not delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", text(*.kind, *.cid))]
 #[non_exhaustive]
-pub enum CompletionFault {
-    /// The identifier belongs to no slot, or the completion to another queue.
-    #[error("completion of an unknown command (CID {:#06x})", .0.0)]
-    Unknown(CommandId),
-    /// The slot has been used again since.
-    #[error("stale completion (CID {:#06x}): its slot has been used again", .0.0)]
-    Stale(CommandId),
-    /// The command was completed before.
-    #[error("doubled completion (CID {:#06x})", .0.0)]
-    Doubled(CommandId),
+pub struct CompletionFault {
+    /// Reason why it belongs to none.
+    pub kind: FaultKind,
+    /// Identifier in the completion.
+    pub cid: CommandId,
+}
+
+fn text(kind: FaultKind, cid: CommandId) -> String {
+    let cid = cid.0;
+    match kind {
+        FaultKind::Unknown => format!("completion of an unknown command (CID {cid:#06x})"),
+        FaultKind::Stale => {
+            format!("stale completion (CID {cid:#06x}): its slot has been used again")
+        }
+        FaultKind::Doubled => format!("doubled completion (CID {cid:#06x})"),
+    }
 }
 
 /// A command of the caller's.
@@ -183,11 +191,12 @@ impl Slots {
     /// Returns the fault of a completion that belongs to no outstanding command.
     #[cold]
     fn fault(&self, cid: CommandId) -> CompletionFault {
-        match self.slots.get(Self::index(cid)) {
-            None => CompletionFault::Unknown(cid),
-            Some(slot) if slot.name != cid.0 => CompletionFault::Stale(cid),
-            Some(_) => CompletionFault::Doubled(cid),
-        }
+        let kind = match self.slots.get(Self::index(cid)) {
+            None => FaultKind::Unknown,
+            Some(slot) if slot.name != cid.0 => FaultKind::Stale,
+            Some(_) => FaultKind::Doubled,
+        };
+        CompletionFault { kind, cid }
     }
 
     /// Advances the time by one interval; must be called once in each, and not more often. So a command's age is
@@ -293,9 +302,10 @@ mod tests {
         let mut slots = Slots::new(2);
         let cid = put(&mut slots, 5).unwrap();
         assert_eq!(slots.remove(cid).map(|e| e.tag), Ok(5));
+        let kind = FaultKind::Doubled;
         assert_eq!(
             slots.remove(cid).map(|e| e.tag),
-            Err(CompletionFault::Doubled(cid))
+            Err(CompletionFault { kind, cid })
         );
     }
 
@@ -305,9 +315,10 @@ mod tests {
         let old = put(&mut slots, 1).unwrap();
         slots.remove(old).map(drop).unwrap();
         put(&mut slots, 2).unwrap();
+        let (kind, cid) = (FaultKind::Stale, old);
         assert_eq!(
             slots.remove(old).map(|e| e.tag),
-            Err(CompletionFault::Stale(old))
+            Err(CompletionFault { kind, cid })
         );
         assert_eq!(slots.count(), 1);
     }
@@ -316,10 +327,10 @@ mod tests {
     fn an_unknown_completion_is_rejected() {
         let mut slots = Slots::new(4);
         for cid in [4, 0xfff, 0xffff] {
-            let cid = CommandId(cid);
+            let (kind, cid) = (FaultKind::Unknown, CommandId(cid));
             assert_eq!(
                 slots.remove(cid).map(|e| e.tag),
-                Err(CompletionFault::Unknown(cid))
+                Err(CompletionFault { kind, cid })
             );
         }
     }

@@ -3,7 +3,7 @@
 use super::{CompletionFault, QueuePair};
 use joulio_device::Device;
 use joulio_nvme_spec::{CommandId, Status};
-use joulio_trace::{Event, EventKind, FaultKind, Recorded, WaitKind};
+use joulio_trace::{Event, EventKind, Recorded, WaitKind};
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{Class, Policy, StepKind, now};
 
@@ -139,11 +139,9 @@ impl<D: Device> QueuePair<D> {
     }
 
     pub(super) fn trace_fault(&mut self, fault: CompletionFault) {
-        let (fault, cid) = match fault {
-            CompletionFault::Stale(cid) => (FaultKind::Stale, cid),
-            CompletionFault::Doubled(cid) => (FaultKind::Doubled, cid),
-            CompletionFault::Unknown(cid) => (FaultKind::Unknown, cid),
-        };
-        self.trace_now(EventKind::Fault { fault, cid: cid.0 });
+        self.trace_now(EventKind::Fault {
+            fault: fault.kind,
+            cid: fault.cid.0,
+        });
     }
 }

@@ -119,7 +119,7 @@ fn name(candidate: &Candidate, advice: &Advice) -> String {
 }
 
 fn modelled(advice: &Advice) -> &'static str {
-    match advice.yardstick.modelled {
+    match advice.yardstick.column.modelled {
         true => "modelled",
         false => "measured",
     }
@@ -237,7 +237,7 @@ fn overturned(advice: &Advice, text: &mut String) {
     for other in &advice.other_boundaries {
         let best = &advice.candidates[other.index].candidate;
         // If all figures are modelled, the heading says so.
-        let modelled = match other.modelled && !advice.yardstick.modelled {
+        let modelled = match other.modelled && !advice.yardstick.column.modelled {
             true => " (modelled)",
             false => "",
         };

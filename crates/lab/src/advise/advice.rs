@@ -363,7 +363,7 @@ fn other_boundary(all: &[Assessment], other: &Yardstick, rank: &Rank<'_>) -> Opt
     let best = &all.first()?.candidate;
     (!all[index].candidate.is_same_method(best)).then_some(OtherBoundary {
         boundary: other.boundary,
-        modelled: other.modelled,
+        modelled: other.column.modelled,
         index,
     })
 }
@@ -567,7 +567,7 @@ mod tests {
         let interrupt = || of(INTERRUPT, 40.0, 30.0);
         let all = [poll(), poll(), interrupt(), interrupt()];
         let found = Advice::of(&all, &AdviceOptions::default()).unwrap();
-        assert!(!found.yardstick.modelled);
+        assert!(!found.yardstick.column.modelled);
         assert_eq!(found.other_boundaries.len(), 1);
         assert!(found.other_boundaries[0].modelled);
     }

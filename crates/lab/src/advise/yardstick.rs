@@ -1,5 +1,6 @@
 //! Yardstick: the energy figure by which candidates are compared.
 
+use crate::results::EnergyColumn;
 use joulio_nvme::wait::Objective;
 use joulio_units::Boundary;
 use joulio_workload::{Counts, EnergyResult, RunResult};
@@ -11,12 +12,9 @@ use serde::Serialize;
 pub struct Yardstick {
     /// Boundary of the energy.
     pub boundary: Boundary,
-    /// Zone of the boundary.
-    pub zone: String,
-    /// Meter, or the model's profiles.
-    pub source: String,
-    /// True if it is computed, false if it is measured.
-    pub modelled: bool,
+    /// Zone and source of the energy.
+    #[serde(flatten)]
+    pub column: EnergyColumn,
 }
 
 impl Yardstick {
@@ -35,7 +33,7 @@ impl Yardstick {
             let figures = figures.filter(|one| !one.is_part_in(&counts));
             let all = figures.map(Yardstick::of);
             let common = all.filter(|one| counts.iter().all(|run| one.figure(run).is_some()));
-            common.max_by_key(|one| !one.modelled)
+            common.max_by_key(|one| !one.column.modelled)
         });
         best.collect()
     }
@@ -54,7 +52,7 @@ impl Yardstick {
         match objective {
             Some(objective) => at(boundary(objective)),
             None => narrowest
-                .find(|one| !one.modelled && !beside.contains(&one.boundary))
+                .find(|one| !one.column.modelled && !beside.contains(&one.boundary))
                 .or_else(|| at(Boundary::Cores))
                 .or_else(|| all.first()),
         }
@@ -63,20 +61,14 @@ impl Yardstick {
     fn of(figure: &EnergyResult) -> Yardstick {
         Yardstick {
             boundary: figure.boundary,
-            zone: figure.zone.clone(),
-            source: figure.source.clone(),
-            modelled: figure.modelled,
+            column: EnergyColumn::from(figure),
         }
     }
 
     /// Returns the figure of one run.
     pub(super) fn figure<'a>(&self, counts: &'a Counts) -> Option<&'a EnergyResult> {
-        counts.energy.iter().find(|figure| {
-            !figure.idle_subtracted
-                && figure.boundary == self.boundary
-                && figure.zone == self.zone
-                && figure.source == self.source
-        })
+        let mut all = counts.energy.iter();
+        all.find(|figure| figure.boundary == self.boundary && self.column.has(figure))
     }
 
     /// Returns the joules of an I/O in each of `runs`; `None` if there is no run, or one has no figure.
@@ -152,7 +144,7 @@ mod tests {
     fn one_package_never_stands_for_two() {
         let chosen = |runs: &[RunResult]| -> Option<String> {
             let all = Yardstick::all(runs);
-            Some(Yardstick::choose(&all, None)?.zone.clone())
+            Some(Yardstick::choose(&all, None)?.column.zone.clone())
         };
         let whole = [two_packages(true), two_packages(true)];
         assert_eq!(chosen(&whole).as_deref(), Some(SUM));

@@ -1,15 +1,17 @@
 //! Energy figure with which runs are compared.
 
 use joulio_workload::{Counts, EnergyResult, RunResult};
+use serde::Serialize;
 
 /// Energy figure in the table of runs, which has the same source and boundary for all runs so that they can be
 /// compared.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnergyColumn {
-    /// Name of the meter, or of the model's profiles.
-    pub source: String,
     /// Zone of the boundary.
     pub zone: String,
+    /// Meter, or the model's profiles.
+    pub source: String,
     /// True if it is computed, false if it is measured.
     pub modelled: bool,
 }
@@ -38,17 +40,20 @@ impl EnergyColumn {
 
     /// Returns the figure of one run.
     pub fn figure<'a>(&self, counts: &'a Counts) -> Option<&'a EnergyResult> {
-        counts.energy.iter().find(|figure| {
-            figure.source == self.source && figure.zone == self.zone && !figure.idle_subtracted
-        })
+        counts.energy.iter().find(|figure| self.has(figure))
+    }
+
+    /// Returns true if `figure` is one of the column.
+    pub(crate) fn has(&self, figure: &EnergyResult) -> bool {
+        figure.source == self.source && figure.zone == self.zone && !figure.idle_subtracted
     }
 }
 
 impl From<&EnergyResult> for EnergyColumn {
     fn from(figure: &EnergyResult) -> EnergyColumn {
         EnergyColumn {
-            source: figure.source.clone(),
             zone: figure.zone.clone(),
+            source: figure.source.clone(),
             modelled: figure.modelled,
         }
     }

@@ -8,7 +8,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, Table};
 use joulio_lab::campaign::report;
 use joulio_lab::experiment_file::ExperimentFile;
-use joulio_lab::report::{Report, findings, outcome_word, write};
+use joulio_lab::report::{LabReport, findings, outcome_word, write};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ fn usual(results: &Path) -> PathBuf {
     }
 }
 
-fn text(report: &Report, page: &str) -> String {
+fn text(report: &LabReport, page: &str) -> String {
     let mut text = String::new();
     for experiment in &report.experiments {
         // Writing to a string cannot fail.

@@ -4,7 +4,7 @@ use super::driver::{self, CalibrateCpus, Shares};
 use super::error::CalibrateError;
 use super::pair::{event, raise, settle, there_and_back, wait};
 use super::reads::{CalibratePlace, Reads, median, reads};
-use super::scheduler::SchedulerTimes;
+use super::scheduler::CpuSchedulerTimes;
 use super::spread::Spread;
 use super::watch::Watch;
 use joulio_model::DeviceProfile;
@@ -34,7 +34,7 @@ pub struct StepTimes {
     /// the completion.
     pub device: f64,
     /// Times of the kernel's scheduler.
-    pub scheduler: SchedulerTimes,
+    pub scheduler: CpuSchedulerTimes,
 }
 
 /// Device latencies in microseconds: the longer a core is idle, the longer it takes to wake.
@@ -100,7 +100,7 @@ pub fn measure(
         app: f64::max(loops.period - loops.latency, 0.0),
         device: f64::max(loops.latency - own - shares.poll.median / 2.0, 0.0),
         shares,
-        scheduler: SchedulerTimes::now(),
+        scheduler: CpuSchedulerTimes::now(),
     })
 }
 

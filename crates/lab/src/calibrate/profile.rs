@@ -225,7 +225,7 @@ pub fn text(profile: &MachineProfile, watts: bool) -> Result<String, CalibrateEr
 #[cfg(test)]
 mod tests {
     use super::super::driver::Shares;
-    use super::super::scheduler::SchedulerTimes;
+    use super::super::scheduler::CpuSchedulerTimes;
     use super::*;
     use joulio_units::Nanos;
 
@@ -248,7 +248,7 @@ mod tests {
             },
             app: 150.0,
             device: 300.0,
-            scheduler: SchedulerTimes {
+            scheduler: CpuSchedulerTimes {
                 slice: Some(Nanos(1_400_000)),
                 tick: Nanos(4_000_000),
             },

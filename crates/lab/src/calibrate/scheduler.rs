@@ -6,21 +6,21 @@ use std::fs;
 
 /// Times that decide how the kernel divides a CPU between threads.
 #[derive(Clone, Copy, Debug)]
-pub struct SchedulerTimes {
+pub struct CpuSchedulerTimes {
     /// Slice of the calling thread; `None` if this kernel does not report it.
     pub slice: Option<Nanos>,
     /// Time between two timer ticks.
     pub tick: Nanos,
 }
 
-impl SchedulerTimes {
+impl CpuSchedulerTimes {
     /// Reads the times of the running kernel; the calling thread must not have changed its own slice.
-    pub fn now() -> SchedulerTimes {
+    pub fn now() -> CpuSchedulerTimes {
         let text = fs::read_to_string("/proc/self/sched").unwrap_or_default();
         // The coarse clock advances at ticks, so its resolution is their period.
         let tick = clock_getres(ClockId::MonotonicCoarse);
         let part = |time: i64| u64::try_from(time).unwrap_or(0);
-        SchedulerTimes {
+        CpuSchedulerTimes {
             slice: slice(&text),
             tick: Nanos(part(tick.tv_sec) * 1_000_000_000 + part(tick.tv_nsec)),
         }
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_tick_of_the_running_kernel_is_of_100_to_1000_a_second() {
-        let tick = SchedulerTimes::now().tick;
+        let tick = CpuSchedulerTimes::now().tick;
         assert!(
             (Nanos(1_000_000)..=Nanos(10_000_000)).contains(&tick),
             "{tick:?}"

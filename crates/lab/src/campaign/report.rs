@@ -4,7 +4,7 @@ use super::folder::{FolderError, ResultsFolder};
 use crate::experiment_file::{ExperimentFile, ExperimentFileError};
 use crate::idle_interval::IdleInterval;
 use crate::record::{RecordKey, RunRecord};
-use crate::report::{Report, Runs, Shown};
+use crate::report::{LabReport, Runs, Shown};
 use joulio_twin::published::{Paper, PaperError};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ struct Gathered {
 pub fn report(
     folders: &[PathBuf],
     in_place: Option<&ExperimentFile>,
-) -> Result<Report, ReportError> {
+) -> Result<LabReport, ReportError> {
     let mut all: Vec<Gathered> = Vec::new();
     let read = folders.iter().map(|path| ResultsFolder::read(path));
     let mut read = read.collect::<Result<Vec<_>, _>>()?;
@@ -133,7 +133,10 @@ pub fn report(
         figures: &file.figure,
         observations: &file.observation,
     });
-    Ok(Report::new(&Paper::named(&[])?, shown.zip(runs).collect()))
+    Ok(LabReport::new(
+        &Paper::named(&[])?,
+        shown.zip(runs).collect(),
+    ))
 }
 
 /// Returns the experiment as its file was when `folder` was run.

@@ -5,7 +5,7 @@ use super::command::{SweepSource, command};
 use super::data::{KeptApart, ReportData, device_name};
 use super::figure::{Maker, ReportFigure};
 use super::idle::IdleReport;
-use super::outcome::Outcome;
+use super::outcome::ObservationOutcome;
 use super::spec::{FigureSpec, ObservationSpec, TableSpec};
 use super::table::{Table, TableMaker};
 use super::verdict::{Judge, Observed, tolerance};
@@ -46,7 +46,7 @@ pub struct Runs {
 
 /// Content of a report.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct LabReport {
     /// Version of joulio.
     pub joulio: String,
     /// Experiments, in the order in which they were given.
@@ -131,7 +131,7 @@ pub struct NumberLine {
     /// Largest difference in percent with which the number counts as reproduced.
     pub allowed_percent: f64,
     /// Outcome of the observation.
-    pub outcome: Outcome,
+    pub outcome: ObservationOutcome,
     /// Basis of the agreement; only in virtual time.
     pub basis: Option<Basis>,
 }
@@ -150,14 +150,14 @@ pub struct ItemStatus {
     /// True if there is data for it.
     pub data: bool,
     /// Worst outcome of the observations that name this table or figure; `NoData` if none does.
-    pub outcome: Outcome,
+    pub outcome: ObservationOutcome,
     /// Reason in a sentence.
     pub because: String,
 }
 
-impl Report {
+impl LabReport {
     /// Makes the report of `experiments`, each with its runs, and with the published numbers of `papers`.
-    pub fn new(papers: &[Paper], experiments: Vec<(Shown<'_>, Runs)>) -> Report {
+    pub fn new(papers: &[Paper], experiments: Vec<(Shown<'_>, Runs)>) -> LabReport {
         let one = |(shown, Runs { records, idle }): (Shown<'_>, Runs)| {
             let paper = shown.published.and_then(|name| {
                 let mut papers = papers.iter();
@@ -176,7 +176,7 @@ impl Report {
                     .collect(),
             }
         };
-        Report {
+        LabReport {
             joulio: env!("CARGO_PKG_VERSION").to_owned(),
             experiments: experiments.into_iter().map(one).collect(),
         }
@@ -292,7 +292,7 @@ impl ItemStatus {
             data: problem.is_none(),
             outcome: decides
                 .filter(|_| problem.is_none())
-                .map_or(Outcome::NoData, |one| one.outcome),
+                .map_or(ObservationOutcome::NoData, |one| one.outcome),
             because,
         }
     }

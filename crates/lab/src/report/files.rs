@@ -1,6 +1,6 @@
 //! Files of a report.
 
-use super::assemble::{Report, in_a_name};
+use super::assemble::{LabReport, in_a_name};
 use super::csv::{figure_csv, table_csv};
 use super::markdown::markdown;
 use super::page::page;
@@ -43,7 +43,7 @@ impl WriteError {
 ///
 /// # Errors
 /// A file or folder cannot be written.
-pub fn write(report: &Report, folder: &Path) -> Result<PathBuf, WriteError> {
+pub fn write(report: &LabReport, folder: &Path) -> Result<PathBuf, WriteError> {
     let data = folder.join("data");
     let failed = |path: &Path| {
         let path = path.to_owned();

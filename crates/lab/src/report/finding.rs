@@ -1,7 +1,7 @@
 //! Findings: five sentences on a report, each with its certainty.
 
-use super::assemble::{Report, SetReport};
-use super::outcome::Outcome;
+use super::assemble::{LabReport, SetReport};
+use super::outcome::ObservationOutcome;
 use super::verdict::Observed;
 use super::words;
 use crate::record::Platform;
@@ -13,7 +13,7 @@ pub struct Finding {
     /// The sentence.
     pub sentence: String,
     /// Outcome of the observation that the finding is about.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<ObservationOutcome>,
     /// Certainty of the finding, in words.
     pub certainty: String,
 }
@@ -23,7 +23,7 @@ const COUNT: usize = 5;
 
 /// Returns the five sentences of `report`: how many of the sources' observations and numbers are reproduced, the most
 /// important observations, and the data that the report is based on.
-pub fn findings(report: &Report) -> Vec<Finding> {
+pub fn findings(report: &LabReport) -> Vec<Finding> {
     let sets: Vec<&SetReport> = report.experiments.iter().flat_map(|e| &e.sets).collect();
     if sets.is_empty() {
         return vec![Finding {
@@ -34,7 +34,7 @@ pub fn findings(report: &Report) -> Vec<Finding> {
     }
     let mut found = vec![overall(&sets)];
     let mut observed: Vec<&Observed> = sets.iter().flat_map(|set| &set.observed).collect();
-    observed.retain(|one| one.outcome != Outcome::NoData);
+    observed.retain(|one| one.outcome != ObservationOutcome::NoData);
     observed.sort_by_key(|one| (one.headline.is_none(), one.headline, one.outcome));
     let room = COUNT - 2;
     let mut said: Vec<&str> = Vec::new();
@@ -65,17 +65,30 @@ fn sentence(words: &str) -> String {
 
 fn overall(sets: &[&SetReport]) -> Finding {
     let observed = || sets.iter().flat_map(|set| &set.observed);
-    let count = |outcome: Outcome| observed().filter(|one| one.outcome == outcome).count();
+    let count =
+        |outcome: ObservationOutcome| observed().filter(|one| one.outcome == outcome).count();
     let numbers = || sets.iter().flat_map(|set| &set.numbers);
     let all = observed().count();
     let mut sentence = match all {
         0 => "No observation is named.".to_owned(),
         _ => {
             let counts = [
-                (count(Outcome::Holds), "hold here", "holds here"),
-                (count(Outcome::Differs), "do not hold", "does not hold"),
-                (count(Outcome::Undecided), "are undecided", "is undecided"),
-                (count(Outcome::NoData), "were not run", "was not run"),
+                (count(ObservationOutcome::Holds), "hold here", "holds here"),
+                (
+                    count(ObservationOutcome::Differs),
+                    "do not hold",
+                    "does not hold",
+                ),
+                (
+                    count(ObservationOutcome::Undecided),
+                    "are undecided",
+                    "is undecided",
+                ),
+                (
+                    count(ObservationOutcome::NoData),
+                    "were not run",
+                    "was not run",
+                ),
             ];
             let parts = counts.iter().filter(|(n, ..)| *n > 0);
             let parts =
@@ -89,7 +102,7 @@ fn overall(sets: &[&SetReport]) -> Finding {
     let compared = numbers().count();
     if compared > 0 {
         let met = numbers()
-            .filter(|line| line.outcome == Outcome::Holds)
+            .filter(|line| line.outcome == ObservationOutcome::Holds)
             .count();
         sentence += &format!(" Of {compared} published numbers {met} are reproduced.");
     }

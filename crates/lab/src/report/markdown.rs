@@ -1,6 +1,6 @@
 //! Report as Markdown, with tables for a paper's repository or an issue.
 
-use super::assemble::{Report, SetReport};
+use super::assemble::{LabReport, SetReport};
 use super::figure::{Drawing, Mark, Panel, ReportFigure, Tie, Tiles, Xy};
 use super::finding::findings;
 use super::table::{Table, Value};
@@ -9,7 +9,7 @@ use super::words;
 use std::fmt::Write;
 
 /// Returns `report` as Markdown.
-pub fn markdown(report: &Report) -> String {
+pub fn markdown(report: &LabReport) -> String {
     let mut text = String::from("# joulio lab: what was found\n\n");
     for (index, finding) in findings(report).iter().enumerate() {
         let outcome = finding

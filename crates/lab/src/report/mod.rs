@@ -25,7 +25,7 @@ mod wait;
 mod words;
 
 pub use assemble::{
-    Apart, ExperimentReport, ItemStatus, NumberLine, Report, Runs, SetReport, Shown,
+    Apart, ExperimentReport, ItemStatus, LabReport, NumberLine, Runs, SetReport, Shown,
 };
 pub use command::SweepSource;
 pub(crate) use data::is_one_of;
@@ -36,7 +36,7 @@ pub use figure::{
 pub use files::{WriteError, write};
 pub use finding::{Finding, findings};
 pub use idle::IdleReport;
-pub use outcome::Outcome;
+pub use outcome::ObservationOutcome;
 pub use page::page;
 pub use papers::{PaperFinding, PaperItem, papers};
 pub use plot::{Plot, PlotFile, PlotFileError, PlotGroup};

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Outcome of an observation; if it has several parts, the lowest outcome decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum ObservationOutcome {
     /// The observation does not hold here.
     Differs,
     /// The runs' noise is too large for an answer.
@@ -17,12 +17,12 @@ pub enum Outcome {
     NoData,
 }
 
-impl From<Verdict> for Outcome {
-    fn from(verdict: Verdict) -> Outcome {
+impl From<Verdict> for ObservationOutcome {
+    fn from(verdict: Verdict) -> ObservationOutcome {
         match verdict {
-            Verdict::Holds => Outcome::Holds,
-            Verdict::Fails => Outcome::Differs,
-            Verdict::Undecided => Outcome::Undecided,
+            Verdict::Holds => ObservationOutcome::Holds,
+            Verdict::Fails => ObservationOutcome::Differs,
+            Verdict::Undecided => ObservationOutcome::Undecided,
         }
     }
 }

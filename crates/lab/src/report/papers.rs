@@ -1,7 +1,7 @@
 //! List of the published papers' tables and figures, with the commands that reproduce them and the outcomes.
 
-use super::assemble::{ItemStatus, Report, SetReport};
-use super::outcome::Outcome;
+use super::assemble::{ItemStatus, LabReport, SetReport};
+use super::outcome::ObservationOutcome;
 use super::words;
 use crate::record::Platform;
 use std::fmt::Write;
@@ -29,14 +29,14 @@ pub struct PaperFinding {
     /// True if all of it has data.
     pub data: bool,
     /// Outcome of the table or figure.
-    pub outcome: Outcome,
+    pub outcome: ObservationOutcome,
     /// Reason in a sentence.
     pub because: String,
 }
 
 impl PaperItem {
     /// Returns all tables and figures of the papers in `report`.
-    pub fn all(report: &Report) -> Vec<PaperItem> {
+    pub fn all(report: &LabReport) -> Vec<PaperItem> {
         let mut items: Vec<PaperItem> = Vec::new();
         for experiment in &report.experiments {
             let Some(paper) = &experiment.published else {
@@ -119,7 +119,7 @@ impl PaperItem {
     /// Returns true if it has data and a verdict on some platform.
     pub fn is_judged(&self) -> bool {
         let mut found = self.found.iter();
-        found.any(|one| one.data && one.outcome != Outcome::NoData)
+        found.any(|one| one.data && one.outcome != ObservationOutcome::NoData)
     }
 
     /// Returns the findings to show: those with data, or all if none has data.

@@ -1,6 +1,6 @@
 //! Names of factors, metrics and platforms for readers.
 
-use super::outcome::Outcome;
+use super::outcome::ObservationOutcome;
 use crate::record::Platform;
 use joulio_workload::{EnergyMetric, Metric};
 
@@ -82,20 +82,20 @@ pub fn platform(platform: Platform) -> &'static str {
 }
 
 /// Returns the status of a table or figure in words, with `data` or without.
-pub fn status(data: bool, outcome: Outcome) -> &'static str {
+pub fn status(data: bool, outcome: ObservationOutcome) -> &'static str {
     match (data, outcome) {
-        (true, Outcome::NoData) => "data, no verdict",
+        (true, ObservationOutcome::NoData) => "data, no verdict",
         (true, outcome) => self::outcome(outcome),
-        (false, _) => self::outcome(Outcome::NoData),
+        (false, _) => self::outcome(ObservationOutcome::NoData),
     }
 }
 
 /// Returns the outcome of an observation in words.
-pub fn outcome(outcome: Outcome) -> &'static str {
+pub fn outcome(outcome: ObservationOutcome) -> &'static str {
     match outcome {
-        Outcome::Holds => "✓ holds here",
-        Outcome::Differs => "✗ does not hold",
-        Outcome::Undecided => "? undecided",
-        Outcome::NoData => "– no data",
+        ObservationOutcome::Holds => "✓ holds here",
+        ObservationOutcome::Differs => "✗ does not hold",
+        ObservationOutcome::Undecided => "? undecided",
+        ObservationOutcome::NoData => "– no data",
     }
 }

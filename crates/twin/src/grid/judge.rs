@@ -1,6 +1,6 @@
 //! Choice of the best candidate.
 
-use super::outcome::Outcome;
+use super::judged_run::JudgedRun;
 use super::replicate::{Knows, Replicate, Replicates};
 use super::{Scenario, View};
 use joulio_units::{PastTdp, Slo};
@@ -231,7 +231,7 @@ pub(crate) fn judge(
 }
 
 fn judged(seen: &[Seen<'_>], index: usize) -> Judged {
-    let of = |figure: fn(&Outcome) -> f64| {
+    let of = |figure: fn(&JudgedRun) -> f64| {
         mean(
             seen.iter()
                 .map(|seed| figure(&seed.replicate.outcomes[index])),

@@ -6,7 +6,7 @@
 
 mod axes;
 mod judge;
-mod outcome;
+mod judged_run;
 mod replicate;
 mod scenario;
 mod simulate;

@@ -1,6 +1,6 @@
 //! One seed of a scenario: results of each policy and each oracle on the same device, I/O by I/O.
 
-use super::outcome::Outcome;
+use super::judged_run::JudgedRun;
 use super::{GridError, GridSweep, Mechanism, Scenario, View};
 use crate::{Oracle, TwinError, TwinRun, TwinSetup, run_oracle, run_policy, wait_costs};
 use joulio_job::{Arrivals, CompletionMode, EngineName, Job, Method};
@@ -42,8 +42,8 @@ pub(crate) struct Replicates {
 pub(crate) struct Replicate {
     pub(crate) slo: Slo,
     /// Outcomes by policy, polling first.
-    pub(crate) outcomes: Vec<Outcome>,
-    pub(crate) oracles: Vec<(Oracle, Outcome)>,
+    pub(crate) outcomes: Vec<JudgedRun>,
+    pub(crate) oracles: Vec<(Oracle, JudgedRun)>,
     /// Oracles that are tried in each view, as indices of `oracles`.
     pub(crate) tries: Vec<Vec<(Knows, usize)>>,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Replicate {
 struct Policies {
     job: Job,
     /// Outcomes by policy, polling first.
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<JudgedRun>,
 }
 
 impl GridSweep {
@@ -97,7 +97,7 @@ impl GridSweep {
     ) -> Result<Policies, GridError> {
         let (job, polled) = self.polled(scenario, setup, seed)?;
         let outcome = |name: &str, mechanism, done: &TwinRun| {
-            Outcome::of(&self.machine, (name, mechanism), done, self.slo.as_ref())
+            JudgedRun::of(&self.machine, (name, mechanism), done, self.slo.as_ref())
         };
         let mut outcomes = vec![outcome("poll", Mechanism::Eventfd, &polled)];
         for candidate in &self.candidates {
@@ -117,7 +117,7 @@ impl GridSweep {
         &self,
         job: &Job,
         slo: Slo,
-        outcomes: Vec<Outcome>,
+        outcomes: Vec<JudgedRun>,
         setup: &TwinSetup<'_>,
         views: &[View],
     ) -> Result<Replicate, GridError> {
@@ -125,7 +125,7 @@ impl GridSweep {
         for (index, view) in views.iter().enumerate() {
             outcomes.extend(self.adaptive((index, *view), job, &outcomes[0], slo, setup)?);
         }
-        let mut oracles: Vec<(Oracle, Outcome)> = Vec::new();
+        let mut oracles: Vec<(Oracle, JudgedRun)> = Vec::new();
         let mut tries = Vec::new();
         for view in views {
             let mut here = Vec::new();
@@ -136,7 +136,7 @@ impl GridSweep {
                     None => {
                         let done = run_oracle(job, DRIVER, setup, oracle)?;
                         let named = ("oracle", view.mechanism);
-                        let outcome = Outcome::of(&self.machine, named, &done, Some(&slo));
+                        let outcome = JudgedRun::of(&self.machine, named, &done, Some(&slo));
                         oracles.push((oracle, outcome));
                         oracles.len() - 1
                     }
@@ -158,10 +158,10 @@ impl GridSweep {
         &self,
         (index, view): (usize, View),
         job: &Job,
-        polled: &Outcome,
+        polled: &JudgedRun,
         slo: Slo,
         setup: &TwinSetup<'_>,
-    ) -> Result<Option<Outcome>, GridError> {
+    ) -> Result<Option<JudgedRun>, GridError> {
         let costs = WaitCosts {
             package: Watts(polled.others(Objective::Package)),
             wall: Watts(polled.others(Objective::Wall)),
@@ -187,7 +187,7 @@ impl GridSweep {
             done => done?,
         };
         let named = ("adaptive", view.mechanism);
-        let mut outcome = Outcome::of(&self.machine, named, &done, Some(&slo));
+        let mut outcome = JudgedRun::of(&self.machine, named, &done, Some(&slo));
         outcome.view = Some(index);
         Ok(Some(outcome))
     }
@@ -232,7 +232,7 @@ impl GridSweep {
     /// Returns the oracles to try: above depth 1, with and without leaving completions for later; in a load whose
     /// I/Os arrive by themselves, with and without naps. An oracle that knows more also has the tries of those that
     /// know less.
-    fn tries(&self, job: &Job, view: View, polled: &Outcome, slo: Slo) -> Vec<(Knows, Oracle)> {
+    fn tries(&self, job: &Job, view: View, polled: &JudgedRun, slo: Slo) -> Vec<(Knows, Oracle)> {
         let deep = job.iodepth > 1;
         // In a closed loop an I/O is always in flight.
         let closed = job.phases.is_empty() && job.arrivals == Arrivals::Closed;
@@ -297,7 +297,7 @@ impl GridSweep {
 const LIKE: f64 = 0.01;
 
 /// Returns a promise of the latencies of `outcome`, with one percent added.
-fn like(outcome: &Outcome) -> Slo {
+fn like(outcome: &JudgedRun) -> Slo {
     let limit = |percentile, ns: u64| SloLimit {
         percentile,
         latency: Nanos(ns),

@@ -46,7 +46,7 @@ use plan::Plan;
 use protocol::Protocol;
 use quiet::Quiet;
 use std::path::{Path, PathBuf};
-use threads::CoreThreads;
+use threads::MeasuredCores;
 use topology::Topology;
 
 /// Shortest window in which a logger with a sample a second has enough samples.
@@ -240,8 +240,8 @@ impl WattsCalibration {
         quiet: &'a mut Quiet,
         stop: &'a Stop,
         report: &'a dyn Fn(&str),
-    ) -> CoreThreads<'a> {
-        CoreThreads {
+    ) -> MeasuredCores<'a> {
+        MeasuredCores {
             root: self.request.root.clone(),
             cpus: self.topology.used.clone(),
             lag,

@@ -24,7 +24,7 @@ const SLICE: Nanos = Nanos::from_millis(1);
 const SETTLE: Nanos = Nanos::from_millis(200);
 
 /// Cores of this machine.
-pub struct CoreThreads<'a> {
+pub struct MeasuredCores<'a> {
     /// Root of the file tree in which idle states and clocks are limited.
     pub root: PathBuf,
     /// CPUs that threads run on, one of each core.
@@ -65,7 +65,7 @@ struct CoreWork {
     inside: Option<f64>,
 }
 
-impl Cores for CoreThreads<'_> {
+impl Cores for MeasuredCores<'_> {
     fn run(
         &mut self,
         arm: &Arm,
@@ -88,7 +88,7 @@ impl Cores for CoreThreads<'_> {
     }
 }
 
-impl CoreThreads<'_> {
+impl MeasuredCores<'_> {
     fn with_threads(
         &mut self,
         arm: &Arm,

@@ -7,7 +7,7 @@ use crate::report::assemble::{ExperimentReport, NumberLine, SetReport};
 use crate::report::chart::{self, Colours};
 use crate::report::csv::figure_csv;
 use crate::report::figure::{Drawing, Panel, ReportFigure};
-use crate::report::outcome::Outcome;
+use crate::report::outcome::ObservationOutcome;
 use crate::report::table::Table;
 use crate::report::value::{short, signed};
 use crate::report::verdict::Observed;
@@ -40,7 +40,7 @@ fn one(prefix: &str, set: &SetReport) -> Markup {
         @for sentence in set.idle.sentences() { p.source { (sentence) } }
         @if !set.observed.is_empty() {
             h3 { "Observations" }
-            @let (told, rest): (Vec<_>, Vec<_>) = set.observed.iter().partition(|one| one.outcome != Outcome::NoData);
+            @let (told, rest): (Vec<_>, Vec<_>) = set.observed.iter().partition(|one| one.outcome != ObservationOutcome::NoData);
             ul.observations { @for one in &told { (observation(prefix, one)) } }
             @if !rest.is_empty() {
                 details open[told.is_empty()] {
@@ -83,7 +83,7 @@ fn observation(prefix: &str, one: &Observed) -> Markup {
                     }
                 }
             }
-            @if one.parts.len() > 1 && one.outcome != Outcome::NoData {
+            @if one.parts.len() > 1 && one.outcome != ObservationOutcome::NoData {
                 details {
                     summary { "Its " (one.parts.len()) " parts" }
                     ul.parts {

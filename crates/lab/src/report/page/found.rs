@@ -1,12 +1,12 @@
 //! Top of the page: the findings in five sentences.
 
 use super::status::class;
-use crate::report::assemble::Report;
+use crate::report::assemble::LabReport;
 use crate::report::finding::{Finding, findings};
 use crate::report::words;
 use maud::{Markup, html};
 
-pub fn section(report: &Report) -> Markup {
+pub fn section(report: &LabReport) -> Markup {
     html! {
         section #found aria-labelledby="found-title" {
             h2 #found-title { "What was found" }

@@ -6,7 +6,7 @@ mod found;
 mod plotted;
 mod status;
 
-use super::assemble::Report;
+use super::assemble::LabReport;
 use super::{chart, wait, words};
 use crate::record::Platform;
 pub use plotted::plotted;
@@ -25,7 +25,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
                       img-src data:; base-uri 'none'; form-action 'none'";
 
 /// Returns the page of `report`.
-pub fn page(report: &Report) -> String {
+pub fn page(report: &LabReport) -> String {
     let title = match report.experiments.as_slice() {
         [one] => one.title.clone(),
         many => format!("{} experiments", many.len()),
@@ -93,7 +93,7 @@ fn modelled_banner(page: &str) -> Markup {
 
 /// Returns the machine for the picture of a single wait: that of the report's virtual time, if its profile has all
 /// figures that are shown, or a generic server.
-fn wait_machine(report: &Report) -> Option<MachineProfile> {
+fn wait_machine(report: &LabReport) -> Option<MachineProfile> {
     let sets = report
         .experiments
         .iter()
@@ -103,7 +103,7 @@ fn wait_machine(report: &Report) -> Option<MachineProfile> {
     whole.or_else(|| MachineProfile::builtin("generic-server").ok())
 }
 
-fn contents(report: &Report) -> Markup {
+fn contents(report: &LabReport) -> Markup {
     html! {
         nav aria-label="Contents" {
             ul {
@@ -120,7 +120,7 @@ fn contents(report: &Report) -> Markup {
 }
 
 /// Returns the machine and devices of the runs, one line for each set.
-fn sources(report: &Report) -> Markup {
+fn sources(report: &LabReport) -> Markup {
     let sets = report.experiments.iter().flat_map(|e| &e.sets);
     let mut lines: Vec<(Platform, String, usize)> = Vec::new();
     for set in sets {
@@ -151,7 +151,7 @@ pub fn badge(platform: Platform) -> Markup {
     html! { span class=(class) { (words::platform(platform)) } }
 }
 
-fn method(report: &Report) -> Markup {
+fn method(report: &LabReport) -> Markup {
     html! {
         section #method aria-labelledby="method-title" {
             h2 #method-title { "How it was done" }

@@ -1,22 +1,22 @@
 //! Status of every table and figure of the experiments.
 
 use super::badge;
-use crate::report::assemble::{ItemStatus, Report};
-use crate::report::outcome::Outcome;
+use crate::report::assemble::{ItemStatus, LabReport};
+use crate::report::outcome::ObservationOutcome;
 use crate::report::words;
 use maud::{Markup, html};
 
 /// Returns the CSS class of an outcome.
-pub fn class(outcome: Outcome) -> &'static str {
+pub fn class(outcome: ObservationOutcome) -> &'static str {
     match outcome {
-        Outcome::Holds => "outcome holds",
-        Outcome::Differs => "outcome differs",
-        Outcome::Undecided => "outcome undecided",
-        Outcome::NoData => "outcome none",
+        ObservationOutcome::Holds => "outcome holds",
+        ObservationOutcome::Differs => "outcome differs",
+        ObservationOutcome::Undecided => "outcome undecided",
+        ObservationOutcome::NoData => "outcome none",
     }
 }
 
-pub fn section(report: &Report) -> Markup {
+pub fn section(report: &LabReport) -> Markup {
     html! {
         section #status aria-labelledby="status-title" {
             h2 #status-title { "Every table and figure" }

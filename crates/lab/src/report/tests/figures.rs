@@ -292,9 +292,9 @@ fn runs_on_a_device_that_stands_in_are_beside_the_others_and_say_so() {
             records,
             idle: Vec::new(),
         };
-        Report::new(&[], vec![(shown, runs)])
+        LabReport::new(&[], vec![(shown, runs)])
     };
-    let names = |report: &Report, set: usize| {
+    let names = |report: &LabReport, set: usize| {
         let figure = &report.experiments[0].sets[set].figures[0];
         let Drawing::Xy(xy) = &figure.panels[0].drawing else {
             panic!("no lines");

@@ -28,11 +28,11 @@ struct File {
     observation: Vec<ObservationSpec>,
 }
 
-fn report(text: &str, records: Vec<RunRecord>) -> Report {
+fn report(text: &str, records: Vec<RunRecord>) -> LabReport {
     report_of("HS22", text, records)
 }
 
-fn report_of(published: &str, text: &str, records: Vec<RunRecord>) -> Report {
+fn report_of(published: &str, text: &str, records: Vec<RunRecord>) -> LabReport {
     let file: File = toml_edit::de::from_str(text).unwrap();
     let shown = Shown {
         name: "hotstorage22",
@@ -47,10 +47,10 @@ fn report_of(published: &str, text: &str, records: Vec<RunRecord>) -> Report {
         records,
         idle: Vec::new(),
     };
-    Report::new(&Paper::all().unwrap(), vec![(shown, runs)])
+    LabReport::new(&Paper::all().unwrap(), vec![(shown, runs)])
 }
 
-fn set(report: &Report) -> &SetReport {
+fn set(report: &LabReport) -> &SetReport {
     &report.experiments[0].sets[0]
 }
 

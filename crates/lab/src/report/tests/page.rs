@@ -89,7 +89,7 @@ fn what_two_machines_have_of_one_platform_has_names_of_its_own() {
 
 #[test]
 fn an_empty_report_says_so_in_one_sentence() {
-    let none = Report::new(&[], Vec::new());
+    let none = LabReport::new(&[], Vec::new());
     let found = findings(&none);
     assert_eq!(found.len(), 1);
     assert!(found[0].sentence.contains("no runs"), "{found:?}");
@@ -178,10 +178,10 @@ fn a_machine_with_other_sweeps_takes_away_no_data() {
     };
     // Sets are in the order of the machines' names.
     for (name, sweep, iops, outcome) in [
-        ("1 box", "elsewhere", 900.0, Outcome::Holds),
-        ("b box", "elsewhere", 900.0, Outcome::Holds),
-        ("b box", "main", 900.0, Outcome::Holds),
-        ("b box", "main", 1_100.0, Outcome::Differs),
+        ("1 box", "elsewhere", 900.0, ObservationOutcome::Holds),
+        ("b box", "elsewhere", 900.0, ObservationOutcome::Holds),
+        ("b box", "main", 900.0, ObservationOutcome::Holds),
+        ("b box", "main", 1_100.0, ObservationOutcome::Differs),
     ] {
         let records = [other("a box", "main", 900.0), other(name, sweep, iops)].concat();
         let items = PaperItem::all(&report(&text, records));

@@ -15,7 +15,7 @@ order = ["interrupt", "poll"]
 cells = "CELLS"
 "#;
 
-fn outcome(text: &str, records: Vec<RunRecord>) -> (Outcome, String) {
+fn outcome(text: &str, records: Vec<RunRecord>) -> (ObservationOutcome, String) {
     let report = report(text, records);
     let observed = &set(&report).observed[0];
     (observed.outcome, observed.because.clone())
@@ -32,13 +32,13 @@ fn an_observation_holds_differs_or_is_undecided_and_says_why() {
     };
     let all = OBSERVED.replace("CELLS", "all");
     let (holds, why) = outcome(&all, records(900.0, 950.0, 1.0));
-    assert_eq!(holds, Outcome::Holds);
+    assert_eq!(holds, ObservationOutcome::Holds);
     assert!(
         why.contains("holds at 2 of 2 points; the smallest step: poll against interrupt (jobs 8): +5.3 (+5.1 to +5.4) %"),
         "{why}"
     );
     let (differs, why) = outcome(&all, records(900.0, 1_100.0, 1.0));
-    assert_eq!(differs, Outcome::Differs);
+    assert_eq!(differs, ObservationOutcome::Differs);
     assert!(
         why.contains("holds at 1 of 2 points, not at 1; the smallest step: poll against interrupt (jobs 8): -9.1 (-9.2 to -9.0) %"),
         "{why}"
@@ -46,16 +46,16 @@ fn an_observation_holds_differs_or_is_undecided_and_says_why() {
     let any = OBSERVED.replace("CELLS", "any");
     assert_eq!(
         outcome(&any, records(900.0, 1_100.0, 1.0)).0,
-        Outcome::Holds
+        ObservationOutcome::Holds
     );
     let (undecided, why) = outcome(&all, records(999.0, 998.0, 20.0));
-    assert_eq!(undecided, Outcome::Undecided);
+    assert_eq!(undecided, ObservationOutcome::Undecided);
     assert!(
         why.contains("undecided at 2") && why.contains("+0.1 (-"),
         "{why}"
     );
     let (nothing, why) = outcome(&all, runs(HYBRID, 1, 1.0, 0.0, 1.0));
-    assert_eq!(nothing, Outcome::NoData);
+    assert_eq!(nothing, ObservationOutcome::NoData);
     assert!(why.contains("fewer than two of"), "{why}");
 }
 
@@ -77,13 +77,13 @@ fn energy_of_unlike_boundaries_is_no_rise() {
     let mut records = by_meter(1);
     records.extend(runs(INTERRUPT, 1, 1_000.0, 1.0, 40.0));
     let (nothing, why) = outcome(&all, records.clone());
-    assert_eq!(nothing, Outcome::NoData, "{why}");
+    assert_eq!(nothing, ObservationOutcome::NoData, "{why}");
     assert!(why.contains("unlike boundaries"), "{why}");
     // Pairs of modelled values are compared, and the others are mentioned.
     records.extend(runs(POLL, 8, 1_000.0, 1.0, 40.0));
     records.extend(runs(INTERRUPT, 8, 900.0, 1.0, 40.0));
     let (holds, why) = outcome(&all, records);
-    assert_eq!(holds, Outcome::Holds, "{why}");
+    assert_eq!(holds, ObservationOutcome::Holds, "{why}");
     assert!(why.contains("at 1 more the energy figures"), "{why}");
 }
 
@@ -97,14 +97,14 @@ fn one_run_decides_alone_if_it_is_simulated() {
         run(INTERRUPT, 1, 1, 900.0, 40.0),
     ];
     let (undecided, why) = outcome(&text, once.clone());
-    assert_eq!(undecided, Outcome::Undecided);
+    assert_eq!(undecided, ObservationOutcome::Undecided);
     assert!(why.contains("(once)"), "{why}");
     for record in &mut once {
         record.platform = Platform::Twin;
         record.result.modelled = true;
     }
     let (holds, why) = outcome(&text, once);
-    assert_eq!(holds, Outcome::Holds, "{why}");
+    assert_eq!(holds, ObservationOutcome::Holds, "{why}");
 }
 
 #[test]
@@ -138,8 +138,11 @@ fn a_number_of_energy_is_of_one_boundary_and_its_modelled_values_are_marked() {
     };
     let mut bfq = by("bfq", 40.2);
     let modelled = both(bfq.clone());
-    assert_eq!(set(&modelled).observed[0].outcome, Outcome::Holds);
-    let line = |report: &Report| {
+    assert_eq!(
+        set(&modelled).observed[0].outcome,
+        ObservationOutcome::Holds
+    );
+    let line = |report: &LabReport| {
         let mut numbers = set(report).numbers.clone().into_iter();
         numbers.find(|line| line.what == what)
     };
@@ -154,7 +157,7 @@ fn a_number_of_energy_is_of_one_boundary_and_its_modelled_values_are_marked() {
     let unlike = both(bfq);
     let observed = &set(&unlike).observed[0];
     let why = &observed.because;
-    assert_eq!(observed.outcome, Outcome::NoData, "{why}");
+    assert_eq!(observed.outcome, ObservationOutcome::NoData, "{why}");
     assert!(why.contains("unlike boundaries"), "{why}");
     assert!(line(&unlike).is_none());
 }
@@ -188,10 +191,10 @@ fn keys_of_rocksdb_are_no_published_ios() {
         (set.observed[0].outcome, set.numbers.is_empty())
     };
     for engine in [EngineName::DbBench, EngineName::DbBenchJoulio] {
-        assert_eq!(by(engine), (Outcome::NoData, true));
+        assert_eq!(by(engine), (ObservationOutcome::NoData, true));
     }
     // Another path of the kernel for the same I/Os stands for the only one that the source has.
-    assert_eq!(by(EngineName::Libaio), (Outcome::Holds, false));
+    assert_eq!(by(EngineName::Libaio), (ObservationOutcome::Holds, false));
 }
 
 #[test]
@@ -215,22 +218,22 @@ fn the_sources_claims_and_numbers_are_judged_from_records() {
     records.extend(runs(INTERRUPT, 1, 97_000.0, 100.0, 40.0));
     let report = report(text, records);
     let observed = &set(&report).observed;
-    assert_eq!(observed[0].outcome, Outcome::Holds);
+    assert_eq!(observed[0].outcome, ObservationOutcome::Holds);
     // Of the three chains only that of one thread was run, and of the numbers only one.
-    assert_eq!(observed[1].outcome, Outcome::Holds);
+    assert_eq!(observed[1].outcome, ObservationOutcome::Holds);
     assert!(
         observed[1]
             .because
             .contains("1 of its 2 comparisons was not run"),
         "{observed:?}"
     );
-    assert_eq!(observed[2].outcome, Outcome::NoData);
+    assert_eq!(observed[2].outcome, ObservationOutcome::NoData);
     let numbers = &set(&report).numbers;
     let iops = numbers
         .iter()
         .find(|line| line.what == "classic, 1 thread: IOPS")
         .unwrap();
-    assert!((iops.error_percent + 1.22).abs() < 0.01 && iops.outcome == Outcome::Holds);
+    assert!((iops.error_percent + 1.22).abs() < 0.01 && iops.outcome == ObservationOutcome::Holds);
 }
 
 #[test]
@@ -247,12 +250,12 @@ fn a_claim_that_one_of_several_runs_meets_falls_only_with_all_of_them() {
         records
     };
     let (nothing, why) = outcome(text, at(1, 40.0));
-    assert_eq!(nothing, Outcome::NoData, "{why}");
+    assert_eq!(nothing, ObservationOutcome::NoData, "{why}");
     assert!(why.contains("'hs22-classic-4'"), "{why}");
-    assert_eq!(outcome(text, at(8, 60.0)).0, Outcome::Holds);
+    assert_eq!(outcome(text, at(8, 60.0)).0, ObservationOutcome::Holds);
     let all = |last| [at(1, 40.0), at(4, 40.0), at(8, last)].concat();
-    assert_eq!(outcome(text, all(40.0)).0, Outcome::Differs);
-    assert_eq!(outcome(text, all(60.0)).0, Outcome::Holds);
+    assert_eq!(outcome(text, all(40.0)).0, ObservationOutcome::Differs);
+    assert_eq!(outcome(text, all(60.0)).0, ObservationOutcome::Holds);
 }
 
 #[test]
@@ -292,7 +295,10 @@ fn of_a_guest_counts_are_judged_and_times_are_not() {
     let report = report(&text, records);
     let observed = &set(&report).observed;
     let outcomes: Vec<_> = observed.iter().map(|one| one.outcome).collect();
-    assert_eq!(outcomes, [Outcome::NoData, Outcome::Holds]);
+    assert_eq!(
+        outcomes,
+        [ObservationOutcome::NoData, ObservationOutcome::Holds]
+    );
     // Six hundred times as much is not given as a percentage.
     let because = &observed[1].because;
     assert!(
@@ -347,6 +353,6 @@ fn values_that_jobs_take_in_turn_are_counted() {
     let mut records = with("none", 1_000.0);
     records.extend(with("high:high:low", 1_500.0));
     let (holds, why) = outcome(text, records);
-    assert_eq!(holds, Outcome::Holds);
+    assert_eq!(holds, ObservationOutcome::Holds);
     assert!(why.contains("2×high:low against none: +50.0"), "{why}");
 }

@@ -5,7 +5,7 @@ mod of_source;
 
 use super::answers::Answers;
 use super::data::ReportData;
-use super::outcome::Outcome;
+use super::outcome::ObservationOutcome;
 use super::spec::ObservationSpec;
 use super::value::{ends, percent, signed};
 use crate::record::Platform;
@@ -27,7 +27,7 @@ pub struct Observed {
     /// Rank among the sentences at the top of the report.
     pub headline: Option<u8>,
     /// Outcome of the observation.
-    pub outcome: Outcome,
+    pub outcome: ObservationOutcome,
     /// Reason, with the figures that decide.
     pub because: String,
     /// Certainty of the outcome, in words.
@@ -42,7 +42,7 @@ pub struct Part {
     /// Comparison in words.
     pub what: String,
     /// Outcome of the part.
-    pub outcome: Outcome,
+    pub outcome: ObservationOutcome,
     /// Figures that decide.
     pub because: String,
     /// Percent by which the result differs from a published number.
@@ -99,11 +99,17 @@ impl Judge<'_> {
         }
     }
 
-    fn because(&self, spec: &ObservationSpec, outcome: Outcome, parts: &[Part]) -> String {
-        let of = |outcome: Outcome| parts.iter().filter(move |part| part.outcome == outcome);
+    fn because(
+        &self,
+        spec: &ObservationSpec,
+        outcome: ObservationOutcome,
+        parts: &[Part],
+    ) -> String {
+        let of =
+            |outcome: ObservationOutcome| parts.iter().filter(move |part| part.outcome == outcome);
         let mut because: Vec<String> = Vec::new();
         match outcome {
-            Outcome::NoData => match &spec.needs {
+            ObservationOutcome::NoData => match &spec.needs {
                 Some(needs) => because.push(format!("it needs {needs}")),
                 None => because.extend(of(outcome).take(1).map(|part| part.because.clone())),
             },
@@ -120,11 +126,11 @@ impl Judge<'_> {
                 }
             }
         }
-        if outcome == Outcome::Undecided {
+        if outcome == ObservationOutcome::Undecided {
             because.push(format!("undecided after {}", self.repeated()));
         }
-        if outcome != Outcome::NoData {
-            let missing = of(Outcome::NoData).count();
+        if outcome != ObservationOutcome::NoData {
+            let missing = of(ObservationOutcome::NoData).count();
             if missing > 0 {
                 let verb = if missing == 1 { "was" } else { "were" };
                 because.push(format!(
@@ -133,7 +139,7 @@ impl Judge<'_> {
                 ));
             }
         }
-        if let (Outcome::Differs | Outcome::Undecided, Platform::Twin) =
+        if let (ObservationOutcome::Differs | ObservationOutcome::Undecided, Platform::Twin) =
             (outcome, self.data.platform)
         {
             let of_parts = of(outcome).filter_map(|part| part.known.as_ref());
@@ -164,13 +170,13 @@ impl Judge<'_> {
         }
     }
 
-    fn certainty(&self, outcome: Outcome, parts: &[Part]) -> String {
-        if outcome == Outcome::NoData {
+    fn certainty(&self, outcome: ObservationOutcome, parts: &[Part]) -> String {
+        if outcome == ObservationOutcome::NoData {
             return "nothing was run".into();
         }
         let compared = parts
             .iter()
-            .filter(|part| part.outcome != Outcome::NoData)
+            .filter(|part| part.outcome != ObservationOutcome::NoData)
             .count();
         let repeated = self.repeated();
         let modelled = parts.iter().any(|part| part.modelled);
@@ -200,7 +206,7 @@ impl Part {
     fn none(what: &str, because: String) -> Part {
         Part {
             what: what.to_owned(),
-            outcome: Outcome::NoData,
+            outcome: ObservationOutcome::NoData,
             because,
             off_percent: None,
             known: None,
@@ -224,7 +230,7 @@ fn change(ratio: &Interval) -> String {
 }
 
 /// Returns the outcome of an observation from the outcomes of its parts.
-fn outcome(parts: &[Part]) -> Outcome {
+fn outcome(parts: &[Part]) -> ObservationOutcome {
     let all = parts.iter().map(|part| part.outcome);
-    all.min().unwrap_or(Outcome::NoData)
+    all.min().unwrap_or(ObservationOutcome::NoData)
 }

@@ -1,6 +1,6 @@
 //! Verdicts on a source's claims and published numbers.
 
-use super::{Judge, Outcome, Part, change};
+use super::{Judge, ObservationOutcome, Part, change};
 use crate::record::Platform;
 use crate::report::data::Estimate;
 use crate::report::value::{short, signed};
@@ -188,8 +188,8 @@ impl Judge<'_> {
             Ok(held) => Part {
                 what: what.to_owned(),
                 outcome: match (held.value - input.value).abs() <= 1e-9 * input.value.abs() {
-                    true => Outcome::Holds,
-                    false => Outcome::Differs,
+                    true => ObservationOutcome::Holds,
+                    false => ObservationOutcome::Differs,
                 },
                 because: format!(
                     "{what}: published {}, in the device's profile {}",
@@ -207,8 +207,10 @@ impl Judge<'_> {
 
 /// Returns a sentence on published numbers: how many are reproduced, and the one with the largest error among those
 /// with `outcome`, which is the outcome of all. `None`: they are few, so that each has its own sentence.
-pub(super) fn numbers_together(parts: &[Part], outcome: Outcome) -> Option<String> {
-    let numbers = parts.iter().filter(|part| part.outcome != Outcome::NoData);
+pub(super) fn numbers_together(parts: &[Part], outcome: ObservationOutcome) -> Option<String> {
+    let numbers = parts
+        .iter()
+        .filter(|part| part.outcome != ObservationOutcome::NoData);
     let numbers = numbers.filter_map(|part| Some((part, part.off_percent?.abs())));
     let numbers: Vec<(&Part, f64)> = numbers.collect();
     let count = |outcome| {
@@ -222,15 +224,15 @@ pub(super) fn numbers_together(parts: &[Part], outcome: Outcome) -> Option<Strin
     }
     let mut text = format!(
         "{} of {} published numbers are reproduced",
-        count(Outcome::Holds),
+        count(ObservationOutcome::Holds),
         numbers.len()
     );
     let deciding = numbers.iter().filter(|(part, _)| part.outcome == outcome);
     let furthest = deciding.max_by(|a, b| a.1.total_cmp(&b.1));
     if let Some((part, off)) = furthest {
         text += &match outcome {
-            Outcome::Holds if *off < 0.05 => ", none is off".to_owned(),
-            Outcome::Undecided => format!("; too noisy to decide: {}", part.because),
+            ObservationOutcome::Holds if *off < 0.05 => ", none is off".to_owned(),
+            ObservationOutcome::Undecided => format!("; too noisy to decide: {}", part.because),
             _ => format!("; furthest off: {}", part.because),
         };
     }

@@ -8,7 +8,7 @@ use joulio_wait::Objective;
 
 /// The run of a policy or of an oracle.
 #[derive(Clone, Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct JudgedRun {
     pub(crate) name: String,
     pub(crate) mechanism: Mechanism,
     /// Index of the only view that the run was simulated for; `None`: all views that include its mechanism.
@@ -30,14 +30,14 @@ pub(crate) struct Outcome {
     pub(crate) keeps: bool,
 }
 
-impl Outcome {
+impl JudgedRun {
     /// Returns the figures of `done`, judged by the promise `slo`; without a promise, as not keeping it.
     pub(crate) fn of(
         machine: &MachineProfile,
         (name, mechanism): (&str, Mechanism),
         done: &TwinRun,
         slo: Option<&Slo>,
-    ) -> Outcome {
+    ) -> JudgedRun {
         let all = done.all();
         let quantile = |quantile: f64| all.latency.value_at_quantile(quantile);
         // The lowest latency in the same bucket of the histogram.
@@ -50,7 +50,7 @@ impl Outcome {
         let read = Objective::ALL.map(|objective| joules(objective, machine, done).0);
         let added = neighbours_joules(machine, done).0;
         let seconds = done.window.seconds();
-        Outcome {
+        JudgedRun {
             name: name.into(),
             mechanism,
             view: None,
@@ -123,8 +123,8 @@ mod tests {
         run_policy(&job, method, &setup, |_| AnyPolicy::POLL).unwrap()
     }
 
-    fn outcome(machine: &MachineProfile, done: &TwinRun, slo: Option<&Slo>) -> Outcome {
-        Outcome::of(machine, ("poll", Mechanism::Eventfd), done, slo)
+    fn outcome(machine: &MachineProfile, done: &TwinRun, slo: Option<&Slo>) -> JudgedRun {
+        JudgedRun::of(machine, ("poll", Mechanism::Eventfd), done, slo)
     }
 
     #[test]

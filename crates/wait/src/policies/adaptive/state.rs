@@ -63,6 +63,8 @@ pub(super) struct State {
     pub(super) again: Nanos,
     /// Step that was taken last, its latest end, and its beginning.
     last: (StepKind, Nanos, Nanos),
+    /// True until that step ends.
+    waiting: bool,
     /// True if the last poll found a single completion.
     single: bool,
     /// Submission of the I/O that ended the last gap.
@@ -129,6 +131,7 @@ impl State {
             confirmed: 0,
             again: Nanos::ZERO,
             last: (StepKind::Spin, Nanos::ZERO, Nanos::ZERO),
+            waiting: false,
             single: true,
             ended: Nanos::MAX,
             idle: 0.0,
@@ -258,6 +261,7 @@ impl State {
     /// Takes in the completion of an I/O that the policy, or an I/O before it, may have delayed.
     fn completed_late(&mut self, kept: Option<usize>, (submitted, time): (Nanos, u64), at: Nanos) {
         self.set_plain(false);
+        self.waiting = false;
         let first = !self.hot.is_seen();
         self.hot.seen(at);
         self.single = first;
@@ -379,6 +383,10 @@ impl State {
     }
 
     pub(super) fn woke(&mut self, at: Nanos) {
+        // While a queue has nothing out it plans nothing, and the core sleeps as its other queues plan.
+        if !std::mem::take(&mut self.waiting) {
+            return;
+        }
         let (kind, until, since) = self.last;
         if matches!(kind, StepKind::Sleep | StepKind::Block) {
             let idle = self.idle_of(kind, at.since(since));
@@ -561,6 +569,7 @@ impl State {
             self.idle = 0.0;
         }
         self.last = (step.kind, step.until, now);
+        self.waiting = true;
         // A spin changes nothing of that.
         let plain = step.kind == StepKind::Spin
             && self.idle == 0.0

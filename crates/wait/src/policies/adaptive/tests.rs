@@ -290,6 +290,31 @@ fn a_timer_that_is_late_costs_few_ios_their_promise() {
 }
 
 #[test]
+fn sleeps_of_another_queue_say_nothing_of_this_queues_timers() {
+    let mut core = Core::new(slo(110 * MICRO, 120 * MICRO));
+    for _ in 0..2_000 {
+        core.io(READ, 100 * MICRO);
+    }
+    let submitted = Nanos(core.now);
+    core.policy.submitted(READ, submitted);
+    let commands = Commands(vec![(READ, core.now)]);
+    let step = core.policy.plan(&commands, Adaptive::STEPS, submitted);
+    assert_eq!(step.kind, StepKind::Sleep);
+    let mut at = step.until + Nanos::from_micros(6);
+    core.policy.woke(Slept::Over, at);
+    core.policy.completed(READ, submitted, at);
+    let timer = core.policy.0.lateness.timer();
+    let slow = core.policy.0.lateness.slow();
+    // This queue has nothing out while another one sleeps, and blocks with a deadline.
+    for slept in [Slept::Under, Slept::Over, Slept::Under] {
+        at += Nanos::from_millis(1);
+        core.policy.woke(slept, at);
+    }
+    assert_eq!(core.policy.0.lateness.timer(), timer);
+    assert_eq!(core.policy.0.lateness.slow(), slow);
+}
+
+#[test]
 fn a_core_without_ios_is_idle_within_ten_milliseconds() {
     for promised in [Promised::Nothing, Promised::default(), slo(20_000, 30_000)] {
         let mut core = Core::new(promised);

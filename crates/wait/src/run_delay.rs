@@ -48,9 +48,7 @@ impl RunDelay {
 
     #[cold]
     fn read(&mut self, at: Nanos, gave: u64) -> Option<Nanos> {
-        // Time that a thread lost over a long time, for example in blocks, is little of each moment of it.
         let elapsed = (at + INTERVAL).since(self.next);
-        let stale = elapsed > Nanos(3 * INTERVAL.0);
         self.next = at + INTERVAL;
         self.reads += 1;
         // Unknown without the kernel's CONFIG_SCHED_INFO.
@@ -60,10 +58,9 @@ impl RunDelay {
         let late = now.delay.checked_sub(last.delay)?;
         let turns = now.turns.saturating_sub(last.turns);
         let woken = now.gave.saturating_sub(last.gave);
-        // More than the elapsed time is that of another thread, which had the group before.
-        match late == 0 || late > elapsed.0 || stale {
-            true => None,
-            false => self.behind_others(late, turns, woken),
+        match tells(late, elapsed) {
+            true => self.behind_others(late, turns, woken),
+            false => None,
         }
     }
 
@@ -77,6 +74,15 @@ impl RunDelay {
         let lost = late.saturating_sub((self.wake * woken as f64) as u64);
         (lost > 0).then_some(Nanos(lost))
     }
+}
+
+/// Returns true if `late` nanoseconds on a run queue within `elapsed` say something of each moment of that time.
+fn tells(late: u64, elapsed: Nanos) -> bool {
+    // A little of a long time, for example of blocks, is next to nothing of each moment. Much of it is not: the
+    // thread itself reads, so that a reading is late just when others have the CPU.
+    let stale = elapsed > Nanos(3 * INTERVAL.0) && late < elapsed.0 / 10;
+    // More than the elapsed time is that of another thread, which had the group before.
+    late > 0 && late <= elapsed.0 && !stale
 }
 
 /// Returns the time that a thread of this process, or the calling one, has waited on run queues: the second number of
@@ -127,6 +133,20 @@ mod tests {
         let lost = delay.lost(Nanos(1) + INTERVAL, 0);
         let now = delay.last.unwrap();
         assert_eq!(lost.map_or(0, |lost| lost.0), now.delay - was);
+    }
+
+    #[test]
+    fn a_late_reading_counts_if_much_of_its_time_was_lost() {
+        let millis = Nanos::from_millis;
+        let tells = |late: Nanos, elapsed: Nanos| super::tells(late.0, elapsed);
+        assert!(tells(millis(40), millis(50)), "a slice of 40 ms");
+        assert!(tells(millis(950), millis(1_000)), "the end of a quota");
+        assert!(!tells(millis(3), millis(1_000)), "little of a long time");
+        assert!(tells(millis(3), millis(12)), "a usual reading");
+        assert!(!tells(Nanos::ZERO, millis(12)) && !tells(millis(13), millis(12)));
+        // All of it was lost to others, as the thread never gave its CPU away.
+        let lost = RunDelay::default().behind_others(millis(40).0, 1, 0);
+        assert_eq!(lost, Some(millis(40)));
     }
 
     #[test]

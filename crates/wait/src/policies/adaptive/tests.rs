@@ -373,6 +373,19 @@ fn on_a_core_that_others_want_it_gives_the_core_away_and_keeps_it_again_later() 
 }
 
 #[test]
+fn a_single_long_loss_is_enough_to_give_the_core_away() {
+    let mut core = Core::new(slo(30 * MICRO, 5_000 * MICRO));
+    for _ in 0..500 {
+        core.io(READ, 6 * MICRO);
+    }
+    // Ten other threads had their turns one after the other.
+    core.now += 40_000 * MICRO;
+    let now = Nanos(core.now);
+    core.policy.lost(Nanos::from_millis(40), now);
+    assert!(core.policy.0.shared.is_crowded(now));
+}
+
+#[test]
 fn what_a_wake_up_takes_is_known_by_what_was_polled_for() {
     let mut core = Core::new(Goal::default().promised);
     core.block_lag = 27 * MICRO;

@@ -266,7 +266,8 @@ impl State {
         self.hot.seen(at);
         self.single = first;
         let batch = self.batches.of(submitted);
-        if kept.is_some() && !self.promise.is_any() {
+        // Flushes are waited for, too.
+        if !self.promise.is_any() {
             self.account.completed(&self.costs, at, time);
         }
         let before = match self.delays.is_any() {

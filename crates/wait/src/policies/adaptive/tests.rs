@@ -6,6 +6,7 @@ use joulio_units::{Percentile, SloLimit};
 use proptest::prelude::*;
 
 const MICRO: u64 = 1_000;
+const FLUSH: Class = Class::new(joulio_units::Direction::Other, 0);
 
 /// A core whose steps take as long, and draw as much, as in [`WaitCosts::generic`].
 struct Core {
@@ -277,6 +278,23 @@ fn reads_and_writes_are_learnt_apart() {
     assert!(core.io(WRITE, 20 * MICRO) <= 10 * MICRO);
     assert!(core.io(READ, 100 * MICRO) <= 10 * MICRO);
     assert!(core.took(StepKind::Sleep));
+}
+
+#[test]
+fn flushes_do_not_use_up_the_account_of_writes() {
+    for flushes in [false, true] {
+        let mut core = Core::new(Promised::Nothing);
+        for _ in 0..500 {
+            core.io(WRITE, 80 * MICRO);
+            if flushes {
+                core.io(FLUSH, 1_000 * MICRO);
+            }
+        }
+        assert!(!core.policy.0.account.is_overdrawn(), "{flushes}");
+        core.steps.clear();
+        core.io(WRITE, 80 * MICRO);
+        assert_ne!(core.steps.first(), Some(&StepKind::Spin), "{flushes}");
+    }
 }
 
 #[test]
@@ -559,7 +577,7 @@ proptest! {
         let goal = Goal { promised, ..Goal::default() };
         let mut policy = Adaptive::new(WaitCosts::generic(), goal, 1, Adaptive::STEPS);
         for (kind, a, b, count) in events {
-            let class = [READ, WRITE, Class::new(joulio_units::Direction::Other, 0)][count % 3];
+            let class = [READ, WRITE, FLUSH][count % 3];
             match kind {
                 0 => policy.submitted(class, Nanos(a)),
                 1 => policy.completed(class, Nanos(a), Nanos(b)),

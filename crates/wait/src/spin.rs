@@ -3,12 +3,12 @@
 use crate::{Step, Watched, Woken, now};
 use joulio_units::Nanos;
 
-/// Polls between two readings of the clock in a spin with a deadline: near the deadline, and far from it. The
-/// fuzzer's clock advances when it is read.
+/// Polls between two readings of the clock in a spin with a deadline: near the deadline, and far from it; fewer where
+/// a poll has several PAUSE instructions. The fuzzer's clock advances when it is read.
 const POLLS_PER_CLOCK: (u64, u64) = if cfg!(fuzzing) { (1, 1) } else { (16, 4_096) };
 
 /// Number of empty polls after which a core that shares its CPU with the device's thread yields it: some
-/// microseconds, less than a switch to another thread and back.
+/// microseconds, less than a switch to another thread and back. Fewer where a poll has several PAUSE instructions.
 const POLLS_PER_YIELD: u64 = 256;
 
 /// Spins until ready or the step's end. The clock is read only for a deadline, and the CPU yielded only if there is a
@@ -19,9 +19,15 @@ pub(crate) fn spin(step: Step, watched: &mut impl Watched, yields: Option<&mut u
         return spin_and_yield(step, watched, yields);
     }
     match step.pauses {
-        1 => spin_with(step.until, watched, std::hint::spin_loop),
-        pauses => spin_with(step.until, watched, || relax(pauses)),
+        1 => spin_with(step.until, watched, 1, std::hint::spin_loop),
+        pauses => spin_with(step.until, watched, length(pauses), || relax(pauses)),
     }
+}
+
+/// Returns the length of a poll with `pauses` PAUSE instructions, in polls with one: on most processors two PAUSE
+/// instructions take at least as long as the poll itself.
+fn length(pauses: u32) -> u64 {
+    1 + u64::from(pauses) / 2
 }
 
 /// Executes `pauses` PAUSE instructions.
@@ -32,15 +38,18 @@ fn relax(pauses: u32) {
     }
 }
 
+/// Spins until ready or `until`, with polls that are `length` times as long as usual.
 #[inline]
-fn spin_with(until: Nanos, watched: &mut impl Watched, relax: impl Fn()) -> Woken {
+fn spin_with(until: Nanos, watched: &mut impl Watched, length: u64, relax: impl Fn()) -> Woken {
     if until == Nanos::MAX {
         while !watched.ready() {
             relax();
         }
         return Woken::Ready;
     }
-    let mut polls = POLLS_PER_CLOCK.0;
+    let (near, far) = POLLS_PER_CLOCK;
+    let (near, far) = ((near / length).max(1), (far / length).max(1));
+    let mut polls = near;
     loop {
         if is_ready_within(polls, watched, &relax) {
             return Woken::Ready;
@@ -49,8 +58,8 @@ fn spin_with(until: Nanos, watched: &mut impl Watched, relax: impl Fn()) -> Woke
         if at >= until {
             return Woken::TimedOut;
         }
-        // As long as a poll takes less than a microsecond, the deadline is exceeded by little.
-        polls = ((until - at).0 / 1_024).clamp(POLLS_PER_CLOCK.0, POLLS_PER_CLOCK.1);
+        // As long as a usual poll takes less than a microsecond, the deadline is exceeded by little.
+        polls = ((until - at).0 / 1_024 / length).clamp(near, far);
     }
 }
 
@@ -68,7 +77,8 @@ fn is_ready_within(polls: u64, watched: &mut impl Watched, relax: &impl Fn()) ->
 #[cold]
 fn spin_and_yield(step: Step, watched: &mut impl Watched, yields: &mut u64) -> Woken {
     let Step { until, pauses, .. } = step;
-    while !is_ready_within(POLLS_PER_YIELD, watched, &|| relax(pauses)) {
+    let polls = (POLLS_PER_YIELD / length(pauses)).max(1);
+    while !is_ready_within(polls, watched, &|| relax(pauses)) {
         if until != Nanos::MAX && now() >= until {
             return Woken::TimedOut;
         }
@@ -126,5 +136,39 @@ mod tests {
             let over = step.bounded(Nanos(1));
             assert_eq!(spin(over, &mut After(u64::MAX), None), Woken::TimedOut);
         }
+    }
+
+    /// Counts its polls, and never becomes ready.
+    struct Never(u64);
+
+    impl Watched for Never {
+        fn ready(&mut self) -> bool {
+            self.0 += 1;
+            false
+        }
+        fn arm(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
+            unreachable!()
+        }
+        fn block(&mut self, _: Nanos) -> Result<Blocked, Box<dyn Error + Send + Sync>> {
+            unreachable!()
+        }
+    }
+
+    #[test]
+    fn a_spin_with_long_polls_ends_after_fewer_of_them() {
+        let polls = |pauses, mut yields: Option<u64>| {
+            let mut never = Never(0);
+            let step = Step {
+                pauses,
+                ..Step::new(StepKind::Spin, Nanos(1))
+            };
+            let woken = spin(step, &mut never, yields.as_mut());
+            assert_eq!(woken, Woken::TimedOut);
+            never.0
+        };
+        let none = [0, 1, 8, 100, 1_000].map(|pauses| polls(pauses, None));
+        assert_eq!(none, [16, 16, 3, 1, 1]);
+        let yields = [0, 1, 8, 100, 1_000].map(|pauses| polls(pauses, Some(0)));
+        assert_eq!(yields, [256, 256, 51, 5, 1]);
     }
 }

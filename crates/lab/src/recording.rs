@@ -110,6 +110,7 @@ fn step(kind: WaitKind) -> StepKind {
         WaitKind::Block => StepKind::Block,
         WaitKind::Spin => StepKind::Spin,
         WaitKind::Pause => StepKind::Pause,
+        WaitKind::Monitor => StepKind::Monitor,
     }
 }
 
@@ -122,6 +123,20 @@ fn capacity(ios: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use joulio_units::{Nanos, Watts};
+
+    #[test]
+    fn a_wait_for_a_cache_line_has_its_own_watts() {
+        let costs = WaitCosts {
+            monitor: Watts(1.0),
+            pause: Watts(4.0),
+            ..WaitCosts::generic()
+        };
+        let time = Nanos::from_micros(10);
+        let joules = |kind| costs.energy(step(kind), time).0;
+        assert!((joules(WaitKind::Monitor) - 10e-6).abs() < 1e-12);
+        assert!((joules(WaitKind::Pause) - 40e-6).abs() < 1e-12);
+    }
 
     #[test]
     fn a_recorder_has_room_for_a_short_run_and_an_end_for_a_long_one() {

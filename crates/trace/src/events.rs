@@ -65,6 +65,13 @@ pub enum EventKind {
         /// End of the watch.
         loose_ns: u32,
     },
+    /// The kind of that plan's close watch, where it is not a spin.
+    Watch {
+        /// Kind of the watch.
+        wait: WaitKind,
+        /// CID.
+        cid: u16,
+    },
     /// Expected joules of the plan.
     Expected {
         /// CID.
@@ -99,10 +106,17 @@ pub enum EventKind {
         /// Polls of the completion queues, at most `u32::MAX`.
         polls: u32,
     },
-    /// Begin of a user-level wait, with polls between the pauses.
+    /// Begin of a user-level wait for a time or a user interrupt, with polls between the pauses.
     PauseBegin,
-    /// End of a user-level wait.
+    /// End of a user-level wait for a time or a user interrupt.
     PauseEnd {
+        /// Polls of the completion queues, at most `u32::MAX`.
+        polls: u32,
+    },
+    /// Begin of a user-level wait for a write to a cache line.
+    MonitorBegin,
+    /// End of a user-level wait for a write to a cache line.
+    MonitorEnd {
         /// Polls of the completion queues, at most `u32::MAX`.
         polls: u32,
     },

@@ -70,6 +70,7 @@ struct PlanView {
     rest_until_ns: Option<u64>,
     loose: Option<&'static str>,
     loose_until_ns: Option<u64>,
+    watch: Option<&'static str>,
     watch_until_ns: u64,
     expected_joules: Option<f64>,
     expected_delay_ns: Option<u64>,
@@ -139,6 +140,7 @@ pub(crate) fn wait_name(kind: WaitKind) -> &'static str {
         WaitKind::Block => "block",
         WaitKind::Spin => "spin",
         WaitKind::Pause => "pause",
+        WaitKind::Monitor => "monitor",
     }
 }
 
@@ -170,6 +172,7 @@ impl PlanView {
             rest_until_ns: plan.rest.map(|(_, until)| until.0),
             loose: plan.loose.map(|(kind, _)| wait_name(kind)),
             loose_until_ns: plan.loose.map(|(_, until)| until.0),
+            watch: (plan.watch_until > Nanos::ZERO).then(|| wait_name(plan.watch)),
             watch_until_ns: plan.watch_until.0,
             expected_joules: plan.expected.map(|joules| joules.0),
             expected_delay_ns: plan.expected.map(|_| plan.expected_delay.0),

@@ -127,6 +127,7 @@ impl Matching {
                 let plan = PlanOfIo {
                     rest: rest.map(|kind| (kind, Nanos(rest_ns.into()))),
                     loose: None,
+                    watch: WaitKind::Spin,
                     watch_until: Nanos(watch_ns.into()),
                     expected: None,
                     expected_delay: Nanos::ZERO,
@@ -141,6 +142,11 @@ impl Matching {
             } => self.planned(queue, cid, |io| {
                 if let Some(plan) = &mut io.plan {
                     plan.loose = Some((wait, Nanos(loose_ns.into())));
+                }
+            }),
+            EventKind::Watch { wait, cid } => self.planned(queue, cid, |io| {
+                if let Some(plan) = &mut io.plan {
+                    plan.watch = wait;
                 }
             }),
             EventKind::Expected {
@@ -164,6 +170,8 @@ impl Matching {
             EventKind::SpinEnd { polls } => self.end(WaitKind::Spin, at, polls, false),
             EventKind::PauseBegin => self.begin(WaitKind::Pause, at),
             EventKind::PauseEnd { polls } => self.end(WaitKind::Pause, at, polls, false),
+            EventKind::MonitorBegin => self.begin(WaitKind::Monitor, at),
+            EventKind::MonitorEnd { polls } => self.end(WaitKind::Monitor, at, polls, false),
             EventKind::Timeout { .. }
             | EventKind::Abort { .. }
             | EventKind::Reset

@@ -72,7 +72,7 @@ impl Meanwhile {
                 self.polled += time;
                 self.polls += u64::from(wait.polls);
             }
-            WaitKind::Pause => {
+            WaitKind::Pause | WaitKind::Monitor => {
                 self.paused += time;
                 self.polls += u64::from(wait.polls);
             }
@@ -101,7 +101,8 @@ mod tests {
             wait(WaitKind::Sleep, 20, 40),
             wait(WaitKind::Spin, 40, 50),
             wait(WaitKind::Block, 60, 70),
-            wait(WaitKind::Pause, 72, 78),
+            wait(WaitKind::Pause, 72, 76),
+            wait(WaitKind::Monitor, 76, 78),
             wait(WaitKind::Spin, 80, 100),
             wait(WaitKind::Sleep, 200, 210),
         ];
@@ -113,7 +114,7 @@ mod tests {
                 blocked: Nanos(10),
                 polled: Nanos(20),
                 paused: Nanos(6),
-                polls: 21,
+                polls: 28,
                 wake: Some(Wake {
                     at: Nanos(70),
                     by: WokenBy::Interrupt

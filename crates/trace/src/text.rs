@@ -73,7 +73,7 @@ fn core_line(core: &Core) -> String {
         of(WaitKind::Spin),
         core.waits.iter().map(|w| u64::from(w.polls)).sum::<u64>(),
     );
-    match of(WaitKind::Pause) {
+    match of(WaitKind::Pause) + of(WaitKind::Monitor) {
         0 => {}
         pauses => {
             let _ = write!(line, ", user-level waits {pauses}");

@@ -85,6 +85,8 @@ pub struct PlanOfIo {
     pub rest: Option<(WaitKind, Nanos)>,
     /// Kind and end of the loose watch, which sees a completion later than a close one; `None`: the plan has none.
     pub loose: Option<(WaitKind, Nanos)>,
+    /// Kind of the close watch.
+    pub watch: WaitKind,
     /// End of the close watch, after which the core blocks; zero: it blocks at once.
     pub watch_until: Nanos,
     /// Expected joules of the core; `None` if the policy could not estimate them.

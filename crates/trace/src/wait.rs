@@ -12,8 +12,10 @@ pub enum WaitKind {
     Block,
     /// Spin on the completion queues.
     Spin,
-    /// User-level wait, with polls between the pauses.
+    /// User-level wait for a time or a user interrupt, with polls between the pauses.
     Pause,
+    /// User-level wait for a write to a cache line, with polls between the waits.
+    Monitor,
 }
 
 /// A wait of a core. If its beginning or its end was overwritten, its length is unknown.
@@ -25,7 +27,7 @@ pub struct Wait {
     pub begin: Option<Nanos>,
     /// End, if it was recorded.
     pub end: Option<Nanos>,
-    /// Polls of the completion queues, in a spin or between pauses.
+    /// Polls of the completion queues, in a spin or in a user-level wait.
     pub polls: u32,
     /// True if an interrupt ended the wait.
     pub interrupted: bool,

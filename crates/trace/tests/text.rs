@@ -3,7 +3,7 @@
 mod common;
 
 use common::{at, complete, doorbell, hybrid_read, submit, thread, timeline};
-use joulio_trace::{EventKind, FaultKind, Timeline, text};
+use joulio_trace::{EventKind, FaultKind, Timeline, WaitKind, text};
 
 #[test]
 fn a_line_an_io_with_a_bar_of_what_the_core_did() {
@@ -29,6 +29,35 @@ fn a_line_an_io_with_a_bar_of_what_the_core_did() {
             "",
         ]
     );
+}
+
+#[test]
+fn a_plan_says_whether_the_core_polls_or_waits_for_the_cache_line() {
+    let lines = |watch: &[EventKind]| {
+        let plan = EventKind::Plan {
+            rest: None,
+            cid: 1,
+            rest_ns: 0,
+            watch_ns: 68_800,
+        };
+        let mut events = vec![
+            at(0, submit(1)),
+            at(0, doorbell()),
+            at(0, EventKind::MonitorBegin),
+            at(9_000, EventKind::MonitorEnd { polls: 2 }),
+            at(9_000, plan),
+        ];
+        events.extend(watch.iter().map(|kind| at(9_000, *kind)));
+        events.push(at(9_000, complete(1)));
+        text(&timeline(events), 120)
+    };
+    let wait = WaitKind::Monitor;
+    let monitor = lines(&[EventKind::Watch { wait, cid: 1 }]);
+    assert!(monitor.contains(" u68.8 b "), "{monitor}");
+    assert!(monitor.contains(", user-level waits 1\n"), "{monitor}");
+    assert!(monitor.contains(" uuuu"), "{monitor}");
+    let spin = lines(&[]);
+    assert!(spin.contains(" p68.8 b "), "{spin}");
 }
 
 #[test]

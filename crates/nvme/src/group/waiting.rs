@@ -216,18 +216,19 @@ impl<D: Device> PollGroup<D> {
         let Some(before) = self.traced().map(|queue| queue.polls()) else {
             return self.run(step);
         };
-        let pauses = step.kind != StepKind::Spin;
-        self.trace(match pauses {
-            false => EventKind::SpinBegin,
-            true => EventKind::PauseBegin,
+        self.trace(match step.kind {
+            StepKind::Spin => EventKind::SpinBegin,
+            StepKind::Monitor => EventKind::MonitorBegin,
+            _ => EventKind::PauseBegin,
         });
         let woken = self.run(step);
         let polls = self.traced().map_or(0, |queue| queue.polls() - before);
         // The poll that found the completion is not counted as empty.
         let polls = (polls + 1).min(u32::MAX.into()) as u32;
-        self.trace(match pauses {
-            false => EventKind::SpinEnd { polls },
-            true => EventKind::PauseEnd { polls },
+        self.trace(match step.kind {
+            StepKind::Spin => EventKind::SpinEnd { polls },
+            StepKind::Monitor => EventKind::MonitorEnd { polls },
+            _ => EventKind::PauseEnd { polls },
         });
         woken
     }

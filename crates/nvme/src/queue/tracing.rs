@@ -98,10 +98,24 @@ impl<D: Device> QueuePair<D> {
                 watch_ns: ns(planned.watch_until),
             },
         });
+        let user_level = |kind| match kind {
+            StepKind::Monitor => WaitKind::Monitor,
+            _ => WaitKind::Pause,
+        };
+        if planned.watch != StepKind::Spin && planned.watch_until > Nanos::ZERO {
+            self.trace.record(|| Event {
+                at,
+                queue,
+                kind: EventKind::Watch {
+                    wait: user_level(planned.watch),
+                    cid,
+                },
+            });
+        }
         if let Some((kind, until)) = planned.loose {
             let wait = match kind {
                 StepKind::Block => WaitKind::Block,
-                _ => WaitKind::Pause,
+                kind => user_level(kind),
             };
             self.trace.record(|| Event {
                 at,

@@ -64,7 +64,7 @@ impl Scale {
                 WaitKind::Sleep => 'z',
                 WaitKind::Block => 'b',
                 WaitKind::Spin => 'p',
-                WaitKind::Pause => 'u',
+                WaitKind::Pause | WaitKind::Monitor => 'u',
             },
             _ => '-',
         }

@@ -33,7 +33,11 @@ pub(crate) fn steps(plan: &PlanOfIo) -> String {
         None => {}
     }
     if plan.watch_until > Nanos::ZERO {
-        steps += &format!("p{} ", micros(plan.watch_until));
+        let watch = match plan.watch {
+            WaitKind::Spin => 'p',
+            _ => 'u',
+        };
+        steps += &format!("{watch}{} ", micros(plan.watch_until));
     }
     steps + "b"
 }

@@ -80,6 +80,12 @@ counters! {
     /// Time by which sleeps ended later than planned.
     #[cfg_attr(feature = "serde", serde(rename = "overslept_ns"))]
     overslept: Nanos,
+    /// Time in pauses, and in user-level waits for a user interrupt.
+    #[cfg_attr(feature = "serde", serde(rename = "paused_ns"))]
+    paused: Nanos,
+    /// Time in user-level waits for a write to a cache line.
+    #[cfg_attr(feature = "serde", serde(rename = "monitored_ns"))]
+    monitored: Nanos,
 }
 
 impl WaitCounters {

@@ -46,11 +46,13 @@ pub(crate) fn pause(
         if watched.ready() {
             return Woken::Ready;
         }
-        let Some(left) = left(step.until) else {
+        let at = now();
+        let Some(left) = left(at, step.until) else {
             return Woken::TimedOut;
         };
         counters.pauses += 1;
         counters.count(cpu.pause(left.min(step.max_pause)));
+        counters.paused += now() - at;
     }
 }
 
@@ -68,15 +70,20 @@ pub(crate) fn monitor(
         if watched.ready() {
             return Woken::Ready;
         }
-        let Some(left) = left(step.until) else {
+        let at = now();
+        let Some(left) = left(at, step.until) else {
             return Woken::TimedOut;
         };
         let ended = if armed {
             counters.monitors += 1;
-            cpu.wait(left.min(step.max_pause))
+            let ended = cpu.wait(left.min(step.max_pause));
+            counters.monitored += now() - at;
+            ended
         } else {
             counters.pauses += 1;
-            cpu.pause(left.min(MAX_PAUSE))
+            let ended = cpu.pause(left.min(MAX_PAUSE));
+            counters.paused += now() - at;
+            ended
         };
         counters.count(ended);
     }
@@ -114,21 +121,23 @@ pub(crate) fn interrupted(
         if watched.ready() {
             return Ok(Woken::Ready);
         }
-        let Some(left) = left(step.until) else {
+        let at = now();
+        let Some(left) = left(at, step.until) else {
             return Ok(Woken::TimedOut);
         };
         counters.pauses += 1;
         let waited = cpu.wait(left.min(step.max_pause))?;
+        counters.paused += now() - at;
         counters.limited += u64::from(waited.limited);
     }
 }
 
-/// Returns the time up to `until`; `None` if it is over.
-fn left(until: Nanos) -> Option<Nanos> {
+/// Returns the time from `at` up to `until`; `None` if it is over.
+fn left(at: Nanos, until: Nanos) -> Option<Nanos> {
     if until == Nanos::MAX {
         return Some(until);
     }
-    let left = until.since(now());
+    let left = until.since(at);
     (left > Nanos::ZERO).then_some(left)
 }
 
@@ -281,6 +290,77 @@ mod tests {
                 _ => interrupted(&&machine, step(kind), &mut queue, &mut counters).unwrap(),
             };
             assert_eq!((woken, machine.longest.get()), (Woken::Ready, longest));
+        }
+    }
+
+    /// A core whose waits take five microseconds.
+    struct Slow;
+
+    const FIVE: Nanos = Nanos::from_micros(5);
+
+    fn take_five() {
+        let end = now() + FIVE;
+        while now() < end {}
+    }
+
+    impl Instructions for Slow {
+        fn pause(&self, _: Nanos) -> Ended {
+            take_five();
+            Ended::Other
+        }
+        fn arm(&self, _: CacheLine<'_>) {}
+        fn wait(&self, _: Nanos) -> Ended {
+            take_five();
+            Ended::Other
+        }
+    }
+
+    impl Interrupts for Slow {
+        fn clear(&self) {}
+        fn wait(&self, _: Nanos) -> Result<Once, UintrError> {
+            take_five();
+            Ok(Once {
+                marked: true,
+                limited: false,
+            })
+        }
+    }
+
+    #[test]
+    fn the_time_of_user_level_waits_is_counted() {
+        for (kind, line) in [
+            (StepKind::Pause, true),
+            (StepKind::Monitor, true),
+            (StepKind::Monitor, false),
+            (StepKind::UserInterrupt, true),
+        ] {
+            let machine = Machine::that_writes(9);
+            let (mut queue, mut counters) = (Queue(&machine, line), WaitCounters::default());
+            let (step, start) = (Step::forever(kind), now());
+            let woken = match kind {
+                StepKind::Pause => pause(&Slow, step, &mut queue, &mut counters),
+                StepKind::Monitor => monitor(&Slow, step, &mut queue, &mut counters),
+                _ => interrupted(&Slow, step, &mut queue, &mut counters).unwrap(),
+            };
+            assert_eq!(woken, Woken::Ready);
+            let took = now() - start;
+            let WaitCounters {
+                pauses,
+                monitors,
+                paused,
+                monitored,
+                ..
+            } = counters;
+            assert!(pauses + monitors > 2, "{kind:?}: {counters:?}");
+            assert!(paused >= Nanos(pauses * FIVE.0), "{kind:?}: {counters:?}");
+            assert!(
+                monitored >= Nanos(monitors * FIVE.0),
+                "{kind:?}: {counters:?}"
+            );
+            assert!(
+                paused + monitored <= took,
+                "{kind:?}: {counters:?} in {took:?}"
+            );
         }
     }
 

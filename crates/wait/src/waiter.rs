@@ -172,7 +172,8 @@ impl Waiter {
         self.yields = yields;
     }
 
-    /// Returns the counts of this waiter since it was made: yields, pauses, monitors and user interrupts.
+    /// Returns the counts of this waiter since it was made: yields, pauses and monitors with their times, and user
+    /// interrupts.
     pub fn counters(&mut self) -> WaitCounters {
         self.count_delivered();
         self.counters

@@ -32,6 +32,7 @@ impl JobThread<'_> {
         let end = (at + Nanos(cycles * cycle.0)).min(latest.max(at + polled));
         let cpu = &mut seat.cpu;
         let paused = cpu.spend(at, polled, Doing::Spin);
+        self.counters.paused += end - paused;
         cpu.spend(paused, end - paused, Doing::Pause)
     }
 
@@ -62,6 +63,7 @@ impl JobThread<'_> {
         let cpu = &mut seat.cpu;
         let waiting = cpu.spend(at, polled, Doing::Spin);
         let end = waiting.max(until + exit);
+        self.counters.monitored += end - waiting;
         cpu.spend(waiting, end - waiting, Doing::Monitor)
     }
 
@@ -92,8 +94,10 @@ impl JobThread<'_> {
             until.max(at)
         };
         self.counters.pauses += 1;
+        self.counters.paused += until - at;
         let awake = seat.cpu.spend(at, until - at, Doing::Pause);
         if !interrupted {
+            self.counters.paused += seat.costs.pause_exit;
             return seat.cpu.spend(awake, seat.costs.pause_exit, Doing::Pause);
         }
         self.counters.user_interrupts += 1;

@@ -10,6 +10,7 @@ use joulio_twin::{Coalescing, TwinError, TwinRun, TwinSetup, run, run_policy};
 use joulio_units::Nanos;
 use joulio_wait::{
     AnyPolicy, Class, Dpas, Hybrid, Outstanding, Policy, SkiRental, Slept, Step, StepKind, StepSet,
+    Tpause, Uintr, Umwait,
 };
 
 const IOS: u64 = 2_000;
@@ -186,6 +187,26 @@ fn a_policy_hears_of_every_sleep_before_it_plans_again() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn the_time_of_user_level_waits_is_that_of_the_cpu() {
+    let (machine, devices) = (
+        MachineProfile::builtin("generic-server").unwrap(),
+        [device("optane-900p")],
+    );
+    let setup = TwinSetup::new(&machine, &devices);
+    for which in [
+        || AnyPolicy::Tpause(Tpause::new(Tpause::PAUSE)),
+        || AnyPolicy::Umwait(Umwait),
+        || AnyPolicy::Uintr(Uintr),
+    ] {
+        let method = method(EngineName::Nvme);
+        let done = run_policy(&reads(IOS), method, &setup, |_| which()).unwrap();
+        let (c, times) = (done.counters, done.cpus[0].1);
+        assert_eq!((c.paused, c.monitored), (times.paused, times.monitored));
+        assert!(c.paused + c.monitored > Nanos::ZERO, "{c:?}");
     }
 }
 

@@ -29,8 +29,8 @@ fn hertz(cycles: Option<&u64>, usage: &ThreadUsage) -> Option<f64> {
     (seconds >= ENOUGH).then_some(*cycles? as f64 / seconds)
 }
 
-/// Returns how a job's core spent the time of the job. Time that it was not blocked or asleep it spun (working and
-/// polling cost the same). CPU time in the kernel is not blocked time, though it lies between the same two readings
+/// Returns how a job's core spent the time of the job. Time that it was not blocked, asleep or in a user-level wait it
+/// spun (working and polling cost the same). CPU time in the kernel is not blocked time, though it lies between the same two readings
 /// of the clock. After the end of the job the core is idle, which the base includes.
 fn residency(job: &JobResult) -> Residency {
     let window = job.ended - job.started;
@@ -47,11 +47,17 @@ fn residency(job: &JobResult) -> Residency {
     }
     let blocked = job.counters.blocked - kernel;
     let slept = job.counters.slept;
+    // The kernel's handlers of interrupts run within user-level waits, too.
+    let awake = window - blocked - slept - kernel;
+    let monitored = job.counters.monitored.min(awake);
+    let paused = job.counters.paused.min(awake - monitored);
     Residency {
-        spin: window - blocked - slept - kernel,
+        spin: awake - monitored - paused,
         kernel,
         blocked,
         slept,
+        paused,
+        monitored,
         wakes: job.counters.wakes,
         // A block that ended without an interrupt was ended by its timer.
         timer_wakes: job.counters.sleeps + job.counters.blocks - job.counters.wakes,
@@ -74,6 +80,30 @@ fn kernel_residency(job: &JobResult) -> Residency {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use joulio_job::WaitCounters;
+
+    #[test]
+    fn user_level_waits_are_not_charged_as_spinning() {
+        let millis = Nanos::from_millis;
+        let mut job = JobResult::new(0, millis(10));
+        job.ended = millis(110);
+        job.usage.system_seconds = 0.005;
+        job.counters = WaitCounters {
+            slept: millis(10),
+            paused: millis(50),
+            monitored: millis(20),
+            ..WaitCounters::default()
+        };
+        let core = residency(&job);
+        assert_eq!((core.paused, core.monitored), (millis(50), millis(20)));
+        assert_eq!((core.kernel, core.spin), (millis(5), millis(15)));
+        assert_eq!(core.total(), millis(100));
+        // Interrupts that came within the waits are the kernel's.
+        job.counters.paused = millis(80);
+        let core = residency(&job);
+        assert_eq!((core.paused, core.spin), (millis(65), Nanos::ZERO));
+        assert_eq!(core.total(), millis(100));
+    }
 
     #[test]
     fn frequency_is_cycles_over_cpu_time_where_both_are_known() {

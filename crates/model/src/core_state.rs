@@ -12,7 +12,7 @@ pub enum CoreState {
     Kernel,
     /// `tpause` C0.1.
     PauseC01,
-    /// `tpause` C0.2.
+    /// `tpause` C0.2, or `mwaitx` for a time.
     PauseC02,
     /// `umwait` or `mwaitx` on a cache line.
     Monitor,

@@ -87,8 +87,8 @@ pub struct CoreWatts {
     /// Waiting in `tpause` C0.2; absent if the CPU has no WAITPKG.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_c02: Option<Figure>,
-    /// Waiting in `mwaitx` on a cache line; absent if the CPU does not have it. For a CPU with WAITPKG `pause_c02`
-    /// applies instead: `umwait` enters the same C0.2 as `tpause`.
+    /// Waiting in `mwaitx`, on a cache line or for a time; absent if the CPU does not have it. For a CPU with WAITPKG
+    /// `pause_c02` applies instead: `umwait` enters the same C0.2 as `tpause`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monitor: Option<Figure>,
     /// Halted in C1.
@@ -100,7 +100,8 @@ pub struct CoreWatts {
 }
 
 impl CoreWatts {
-    /// Returns the watts of a core that monitors a cache line; `None` if the CPU cannot.
+    /// Returns the watts of a core in a deep user-level wait, on a cache line or for a time; `None` if the CPU has
+    /// none. A CPU has one instruction for both, or two that enter the same state.
     pub fn monitored(&self) -> Option<&Figure> {
         self.pause_c02.as_ref().or(self.monitor.as_ref())
     }
@@ -207,8 +208,7 @@ impl MachineProfile {
             CoreState::Spin => running(spin),
             CoreState::Kernel => running(&watts.kernel),
             CoreState::PauseC01 => running(watts.pause_c01.as_ref().unwrap_or(spin)),
-            CoreState::PauseC02 => running(watts.pause_c02.as_ref().unwrap_or(spin)),
-            CoreState::Monitor => running(watts.monitored().unwrap_or(spin)),
+            CoreState::PauseC02 | CoreState::Monitor => running(watts.monitored().unwrap_or(spin)),
             CoreState::C1 => watts.c1.at(pick).min(running(spin)),
             CoreState::C1e => watts.c1e.at(pick).min(running(spin)),
             CoreState::C6 => watts.c6.at(pick).min(running(spin)),

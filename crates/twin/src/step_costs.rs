@@ -262,11 +262,8 @@ impl StepCosts {
             .with(StepKind::Spin)
             .with(StepKind::Sleep)
             .with(StepKind::Block);
-        if watts.pause_c02.is_some() {
-            can = can.with(StepKind::Pause);
-        }
         if watts.monitored().is_some() {
-            can = can.with(StepKind::Monitor);
+            can = can.with(StepKind::Pause).with(StepKind::Monitor);
         }
         if costs.user_interrupt_ns.is_some() {
             can = can.with(StepKind::UserInterrupt);
@@ -391,6 +388,24 @@ fn scheduler<'a>(
 mod tests {
     use super::*;
     use joulio_job::{CompletionMode, EngineName};
+
+    #[test]
+    fn a_machine_with_mwaitx_waits_for_a_time_by_it_too() {
+        let mut machine = MachineProfile::builtin("generic-server").unwrap();
+        let method = Method {
+            engine: EngineName::Nvme,
+            mode: CompletionMode::Adaptive,
+        };
+        let watts = &mut machine.core_watts;
+        (watts.monitor, watts.pause_c01) = (watts.pause_c02.take(), None);
+        machine.validate().unwrap();
+        let setup = TwinSetup::new(&machine, &[]);
+        let costs = step_costs(&Job::random_reads(1), method, &setup).unwrap();
+        assert!(costs.can.has(StepKind::Pause) && costs.can.has(StepKind::Monitor));
+        let costs = costs.wait_costs(&machine);
+        assert_eq!(costs.pause, costs.monitor);
+        assert!(costs.pause < costs.spin, "{costs:?}");
+    }
 
     #[test]
     fn the_costs_of_a_machine_that_is_not_known_are_those_of_the_generic_server() {

@@ -17,9 +17,10 @@ pub struct Residency {
     /// Asleep until a timer; counted as [`CoreState::C1`], since such a sleep is a fraction of an I/O and its known
     /// end keeps the kernel from choosing a deeper state.
     pub slept: Nanos,
-    /// Waiting in `tpause`; counted as [`CoreState::PauseC02`], which Linux allows unless configured otherwise.
+    /// Waiting in `tpause`, or in `mwaitx` for a time; counted as [`CoreState::PauseC02`], which Linux allows unless
+    /// configured otherwise.
     pub paused: Nanos,
-    /// Waiting in `umwait` or `mwaitx`; counted as [`CoreState::Monitor`].
+    /// Waiting in `umwait` or `mwaitx` on a cache line; counted as [`CoreState::Monitor`].
     pub monitored: Nanos,
     /// Part by which the watts of the running core were higher, because several of its hardware threads ran at once;
     /// 0 if none did.

@@ -196,6 +196,18 @@ fn a_wait_that_the_cpu_does_not_have_saves_nothing() {
 }
 
 #[test]
+fn mwaitx_takes_the_same_power_for_a_time_and_for_a_cache_line() {
+    let mut machine = server();
+    let watts = &mut machine.core_watts;
+    (watts.monitor, watts.pause_c01) = (watts.pause_c02.take(), None);
+    machine.validate().unwrap();
+    let [pause, monitor, spin] = [CoreState::PauseC02, CoreState::Monitor, CoreState::Spin]
+        .map(|state| machine.core_watts(state));
+    assert_eq!(pause, monitor);
+    assert!(pause < spin, "{pause:?} and {spin:?}");
+}
+
+#[test]
 fn each_wake_costs_its_price() {
     let machine = server();
     let core = Residency {

@@ -71,7 +71,7 @@ fn plain(
             (watts.kernel.value, core.kernel),
             (watts.c1e.value, core.blocked),
             (watts.c1.value, core.slept),
-            (or_spin(&watts.pause_c02), core.paused),
+            (or_spin(&watts.monitored().cloned()), core.paused),
             (or_spin(&watts.monitored().cloned()), core.monitored),
         ] {
             joules += (watts_in_state - watts.c6.value) * time.seconds();

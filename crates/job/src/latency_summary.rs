@@ -28,6 +28,9 @@ pub struct LatencySummary {
     /// 99.999th percentile; `None`: not kept.
     #[serde(default)]
     pub p99999: Option<u64>,
+    /// Shortest; `None`: not kept.
+    #[serde(default)]
+    pub min: Option<u64>,
     /// Longest.
     pub max: u64,
     /// Percentiles of `--percentile_list`, named as fio's JSON names them: `99.900000`.
@@ -75,6 +78,7 @@ impl LatencySummary {
             p999: quantile(0.999),
             p9999: (!h.is_empty()).then(|| quantile(0.9999)),
             p99999: (!h.is_empty()).then(|| quantile(0.99999)),
+            min: (!h.is_empty()).then(|| h.min()),
             max: if h.is_empty() { 0 } else { h.max() },
             percentile: BTreeMap::new(),
             bins: BTreeMap::new(),
@@ -114,6 +118,8 @@ mod tests {
         };
         let summary = LatencySummary::new(&statistics).with_detail(&statistics, &detail);
         assert_eq!(summary.bins.values().sum::<u64>(), 1_000);
+        let shortest = summary.min.expect("the shortest");
+        assert!((990..=1_000).contains(&shortest), "{shortest}");
         let up_to: u64 = summary.bins.range(..=951_000).map(|bin| bin.1).sum();
         assert!((949..=951).contains(&up_to), "{up_to}");
         let p95 = summary.percentile["95.000000"];

@@ -1,9 +1,11 @@
 //! The result of a run, in the form of `--output json`.
 
 use crate::{
-    BlockSizes, CompletionResult, Counts, EngineName, Job, JobKind, Method, ReadWrite, Spoiled,
+    BlockSizes, CompletionMode, CompletionResult, Counts, EngineName, Job, JobKind, Method,
+    ReadWrite, Spoiled,
 };
-use joulio_units::PastTdp;
+use joulio_units::{PastTdp, Slo};
+use joulio_wait::Promised;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -50,6 +52,10 @@ pub struct RunResult {
     /// and idle time are waits.
     #[serde(default)]
     pub useful_cpu_percent: Option<f64>,
+    /// Nanoseconds that `adaptive` promised, by percentile; `None`: none were given, or another mode waited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<BTreeMap<String, u64>>"))]
+    pub slo: Option<Slo>,
     /// Sections of a job file that ran beside each other, each by itself; empty: the run is of one alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<SectionResult>,
@@ -105,6 +111,10 @@ impl RunResult {
             spoiled: Vec::new(),
             past_tdp: None,
             useful_cpu_percent: None,
+            slo: match (method.mode, job.goal.promised) {
+                (CompletionMode::Adaptive, Promised::Slo(slo)) => Some(slo),
+                _ => None,
+            },
             sections: Vec::new(),
             reporting_groups: Vec::new(),
             counts,
@@ -148,6 +158,7 @@ impl RunResult {
             spoiled: Vec::new(),
             past_tdp: None,
             useful_cpu_percent: None,
+            slo: common(runs().map(|run| run.slo)),
             counts,
             sections,
             reporting_groups: Vec::new(),
@@ -207,7 +218,8 @@ fn completion(sections: &[SectionResult]) -> CompletionResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CompletionMode, DeviceCounts, LatencySummary};
+    use crate::{DeviceCounts, LatencySummary};
+    use joulio_units::{Nanos, Percentile};
 
     #[test]
     fn a_result_is_the_same_after_json() {
@@ -233,9 +245,18 @@ mod tests {
         counts.per_device = vec![DeviceCounts::default()];
         for counts in [Some(counts), None] {
             let devices = vec!["optane-900p".to_owned()];
-            let job = Job::random_reads(1);
+            let mut job = Job::random_reads(1);
+            job.goal.promised = Promised::Slo(Slo::of(Percentile::P99, Nanos(15_000)));
             let result = RunResult::new(&job, method, devices, completion.clone(), counts);
             let text = serde_json::to_string(&result).expect("a result");
+            let read: RunResult = serde_json::from_str(&text).expect("a result");
+            assert_eq!(read, result);
+            assert_eq!(result.slo, None, "polling promises nothing");
+            let mode = CompletionMode::Adaptive;
+            let method = Method { mode, ..method };
+            let result = RunResult::new(&job, method, Vec::new(), completion.clone(), None);
+            let text = serde_json::to_string(&result).expect("a result");
+            assert!(text.contains(r#""slo":{"p99":15000}"#), "{text}");
             let read: RunResult = serde_json::from_str(&text).expect("a result");
             assert_eq!(read, result);
         }

@@ -106,6 +106,27 @@ fn a_scheduler_costs_time_and_none_is_one_that_does_not() {
 }
 
 #[test]
+fn a_promise_below_what_the_device_takes_is_said_not_to_be_kept() {
+    let line = |slo| format!("bench --twin {OPTANE} --completion adaptive --slo {slo}");
+    let words = |line: &str| {
+        let text = stdout(line);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let said = words(&line("p99=1us"));
+    assert!(
+        said.contains("--slo p99=1us was not kept: p99 was "),
+        "{said}"
+    );
+    assert!(said.contains("polling could not keep it either"), "{said}");
+    let said = words(&line("p99=1ms"));
+    assert!(!said.contains("was not kept"), "{said}");
+    let all = twin("--completion poll,adaptive --slo p99=1us");
+    assert!(all[0].get("slo").is_none());
+    assert_eq!(all[1]["slo"]["p99"], 1_000);
+    assert!(count(&all[1], "/all/latency_ns/min") > 1_000);
+}
+
+#[test]
 fn coalescing_saves_interrupts() {
     let all = twin("--completion interrupt --iodepth 8 --coalescing 8,100");
     assert_eq!(all[0]["settings"]["coalescing"], "8 completions or 100 us");

@@ -4,7 +4,8 @@ use super::mostly;
 use super::run_name::{SPOILED, mode_name, run_name};
 use super::varied::Varied;
 use crate::record::RunRecord;
-use joulio_workload::{Counts, Placement, RunResult};
+use joulio_units::Slo;
+use joulio_workload::{Counts, LatencySummary, Placement, RunResult};
 use std::collections::BTreeSet;
 
 /// Share of a disk's I/Os that other threads than the jobs' dispatched, from which on it is reported. I/Os of other
@@ -175,8 +176,11 @@ fn of_run(run: &RunResult) -> Vec<Note> {
     }
     let chose = run.completion.effective.as_deref() == Some("adaptive");
     let mostly = chose.then(|| mostly::text(counts)).flatten();
+    let promised = run.slo.filter(|_| chose && counts.all.ios > 0);
+    let broken = promised.and_then(|slo| broken(slo, &counts.all.latency_ns));
     for (kind, text) in [
         ("mostly", mostly),
+        ("promise", broken),
         ("dispatch", dispatch(counts)),
         ("poller", poller(counts)),
     ] {
@@ -191,6 +195,29 @@ fn of_run(run: &RunResult) -> Vec<Note> {
         text.into_iter().for_each(|text| add(mode, kind, text));
     }
     notes
+}
+
+/// Returns a note if `latency` breaks the promise `slo`, which also says whether any completion mode could keep it.
+fn broken(slo: Slo, latency: &LatencySummary) -> Option<String> {
+    let us = |ns: u64| format!("{:.2} us", ns as f64 / 1e3);
+    let mut limits = slo.limits().iter();
+    let (limit, took) = limits.find_map(|limit| {
+        let took = latency.percentile(limit.percentile)?;
+        (took > limit.latency.0).then_some((limit, took))
+    })?;
+    let percentile = limit.percentile;
+    let promise = Slo::of(percentile, limit.latency);
+    let mut text = format!(
+        "--slo {promise} was not kept: {percentile} was {}",
+        us(took)
+    );
+    if let Some(shortest) = latency.min.filter(|min| *min > limit.latency.0) {
+        text += &format!(
+            ", and polling could not keep it either: the shortest I/O took {}: promise more",
+            us(shortest)
+        );
+    }
+    Some(text)
 }
 
 /// Returns a note if arrivals were not issued, or came faster than I/Os completed.
@@ -306,4 +333,34 @@ fn troubles(counts: &Counts) -> Option<String> {
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
     (!happened.is_empty()).then(|| happened.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use joulio_workload::parse_slo;
+
+    #[test]
+    fn a_promise_that_was_not_kept_is_said_and_whether_it_could_be() {
+        let slo = parse_slo("p99=15us,p99.9=40us").unwrap();
+        let mut latency = LatencySummary {
+            min: Some(8_100),
+            p99: 15_000,
+            p999: 40_000,
+            ..LatencySummary::default()
+        };
+        assert_eq!(broken(slo, &latency), None);
+        latency.p999 = 41_250;
+        let said = "--slo p99.9=40us was not kept: p99.9 was 41.25 us";
+        assert_eq!(broken(slo, &latency).as_deref(), Some(said));
+        let slo = parse_slo("p99=1us").unwrap();
+        let said = "--slo p99=1us was not kept: p99 was 15.00 us, and polling could not keep it either: \
+                    the shortest I/O took 8.10 us: promise more";
+        assert_eq!(broken(slo, &latency).as_deref(), Some(said));
+        // Results of before this have no shortest one, and percentiles that are not kept cannot be judged.
+        latency.min = None;
+        let said = "--slo p99=1us was not kept: p99 was 15.00 us";
+        assert_eq!(broken(slo, &latency).as_deref(), Some(said));
+        assert_eq!(broken(parse_slo("p95=1us").unwrap(), &latency), None);
+    }
 }

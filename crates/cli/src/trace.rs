@@ -90,7 +90,15 @@ pub fn run(args: &TraceArgs) -> Outcome {
     }
     // A file has the same width wherever it is written.
     let width = terminal_width().filter(|_| file.is_none()).unwrap_or(WIDTH);
-    let output = render(&timeline, args.output.format(), width).map_err(Failure::run)?;
+    let format = args.output.format();
+    let mut output = render(&timeline, format, width).map_err(Failure::run)?;
+    if let Some(machine) = result
+        .planned_by
+        .as_ref()
+        .filter(|_| format == Format::Text)
+    {
+        output += &format!("Planned and priced by the costs of {machine}.\n");
+    }
     let written = match file {
         Some(file) => file.write(&output).map_err(Failure::run),
         None if args.output.format() == Format::Text => print(&output),

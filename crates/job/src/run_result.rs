@@ -56,6 +56,10 @@ pub struct RunResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<BTreeMap<String, u64>>"))]
     pub slo: Option<Slo>,
+    /// Machine whose costs `adaptive` planned by; `None`: the simulated one, or another mode waited. Filled in by the
+    /// caller that chose the costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_by: Option<String>,
     /// Sections of a job file that ran beside each other, each by itself; empty: the run is of one alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<SectionResult>,
@@ -115,6 +119,7 @@ impl RunResult {
                 (CompletionMode::Adaptive, Promised::Slo(slo)) => Some(slo),
                 _ => None,
             },
+            planned_by: None,
             sections: Vec::new(),
             reporting_groups: Vec::new(),
             counts,
@@ -159,6 +164,7 @@ impl RunResult {
             past_tdp: None,
             useful_cpu_percent: None,
             slo: common(runs().map(|run| run.slo)),
+            planned_by: None,
             counts,
             sections,
             reporting_groups: Vec::new(),

@@ -39,6 +39,7 @@ pub mod nvme_cli;
 mod open;
 pub mod output_file;
 mod pause;
+mod plan_costs;
 pub mod power_log;
 pub mod power_states;
 mod printable;

@@ -2,12 +2,12 @@
 
 use crate::experiment::{EnergyError, ExperimentError, WorkloadOptions, check_cpus};
 use crate::machine_profile;
+use crate::plan_costs::plan_costs;
 use crate::targets::{TargetOptions, open_targets};
 use joulio_energy::Meters;
 use joulio_model::MachineProfile;
 use joulio_trace::{Event, Timeline, WaitKind};
-use joulio_twin::TwinSetup;
-use joulio_wait::{StepKind, WaitCosts};
+use joulio_wait::StepKind;
 use joulio_workload::{
     CompletionMode, EngineName, Job, Member, Method, RunResult, Setup, Stop, run_recorded,
 };
@@ -79,8 +79,7 @@ impl Recording {
             engine: EngineName::Nvme,
             mode: options.completion,
         };
-        let costs = joulio_twin::wait_costs(job, method, &TwinSetup::new(machine, &[])).ok();
-        let costs = costs.unwrap_or_else(WaitCosts::generic);
+        let (costs, of) = plan_costs(Some(machine), job, method);
         let members = vec![Member {
             wait_costs: Some(costs.clone()),
             ..Member::alone(job.clone(), method, options.targets.devices.len())
@@ -96,7 +95,8 @@ impl Recording {
             root: Path::new("/"),
             trace: Some(capacity(job.number_ios.unwrap_or(u64::MAX))),
         };
-        let (result, recorded) = run_recorded(&members, &setup, &mut Meters::default())?;
+        let (mut result, recorded) = run_recorded(&members, &setup, &mut Meters::default())?;
+        result.planned_by = Some(of).filter(|_| options.completion == CompletionMode::Adaptive);
         let mut timeline = Timeline::new(&recorded.traced);
         timeline.charge(|kind, time| costs.energy(step(kind), time));
         Ok((result, timeline))
@@ -124,6 +124,7 @@ fn capacity(ios: u64) -> usize {
 mod tests {
     use super::*;
     use joulio_units::{Nanos, Watts};
+    use joulio_wait::WaitCosts;
 
     #[test]
     fn a_wait_for_a_cache_line_has_its_own_watts() {

@@ -116,6 +116,19 @@ fn text_has_a_line_for_every_io() {
 }
 
 #[test]
+fn adaptive_says_by_whose_costs_it_planned() {
+    let line =
+        "trace --device emulated:instant,size=1M --number_ios 7 --ramp_time 0 --machine xeon-6230";
+    for completion in ["poll", "adaptive"] {
+        let run = joulio(&format!("{line} --completion {completion}")).assert();
+        let out = run.success().get_output().stdout.clone();
+        let text = String::from_utf8(out).expect("UTF-8");
+        let says = text.ends_with("\nPlanned and priced by the costs of xeon-6230.\n");
+        assert_eq!(says, completion == "adaptive", "{text}");
+    }
+}
+
+#[test]
 fn adaptive_says_by_which_plan_it_waited_and_what_that_cost() {
     let flags = "--number_ios 300 --ramp_time 0 --output json --completion adaptive";
     let trace = json(&format!("trace {flags}"));

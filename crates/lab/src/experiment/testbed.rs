@@ -6,12 +6,13 @@ use super::manifest::Manifest;
 use super::missing::{MissingRuns, run_name};
 use super::observer::Observer;
 use super::settings::{ExperimentSettings, SettingCombination};
+use crate::plan_costs::plan_costs;
 use crate::targets::{Demand, TargetOptions, open_targets, open_unchecked};
 use joulio_energy::Baseline;
 use joulio_host::controller::AdminController;
-use joulio_twin::TwinSetup;
 use joulio_workload::{
-    Job, JobLog, Member, Method, RingOptions, RunResult, Setup, Stop, Target, run_recorded,
+    CompletionMode, Job, JobLog, Member, Method, RingOptions, RunResult, Setup, Stop, Target,
+    run_recorded,
 };
 use std::path::{Path, PathBuf};
 
@@ -203,12 +204,11 @@ impl Testbed {
         let changes = combination.apply(&members, &self.targets, &self.controllers, note)?;
         observer.begin(&members);
         let machine = self.sources.machine.as_ref();
+        let mut planned_by = Vec::new();
         for member in &mut members {
-            // Without costs in the machine's profile, the policy uses those of a generic server.
-            member.wait_costs = machine.and_then(|machine| {
-                let setup = TwinSetup::new(machine, &[]);
-                joulio_twin::wait_costs(&member.job, member.method, &setup).ok()
-            });
+            let (costs, of) = plan_costs(machine, &member.job, member.method);
+            member.wait_costs = Some(costs);
+            planned_by.push(Some(of).filter(|_| member.method.mode == CompletionMode::Adaptive));
         }
         let baseline = self.sources.baseline.as_ref();
         let setup = Setup {
@@ -231,6 +231,14 @@ impl Testbed {
         result.settings = combination.values.clone();
         for section in &mut result.sections {
             section.result.settings = combination.values.clone();
+        }
+        match &mut result.sections[..] {
+            [] => result.planned_by = planned_by.pop().flatten(),
+            sections => {
+                for (section, of) in sections.iter_mut().zip(planned_by) {
+                    section.result.planned_by = of;
+                }
+            }
         }
         Ok(result)
     }

@@ -176,6 +176,10 @@ fn of_run(run: &RunResult) -> Vec<Note> {
     }
     let chose = run.completion.effective.as_deref() == Some("adaptive");
     let mostly = chose.then(|| mostly::text(counts)).flatten();
+    let mostly = mostly.map(|text| match &run.planned_by {
+        Some(machine) => format!("{text}; planned by the costs of {machine}"),
+        None => text,
+    });
     let promised = run.slo.filter(|_| chose && counts.all.ios > 0);
     let broken = promised.and_then(|slo| broken(slo, &counts.all.latency_ns));
     for (kind, text) in [
@@ -338,7 +342,21 @@ fn troubles(counts: &Counts) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use joulio_workload::parse_slo;
+    use crate::record::sample;
+    use joulio_workload::{CompletionMode, parse_slo};
+
+    #[test]
+    fn adaptive_says_by_whose_costs_it_planned() {
+        let mut result = sample::run(CompletionMode::Adaptive, 1, 1, 1_000.0, 40.0).result;
+        let said = |result: &RunResult| -> Vec<String> {
+            of_run(result).into_iter().map(|note| note.text).collect()
+        };
+        let polled = "100 % of I/Os by polling";
+        assert_eq!(said(&result), [polled]);
+        result.planned_by = Some("generic-server".into());
+        let planned = format!("{polled}; planned by the costs of generic-server");
+        assert_eq!(said(&result), [planned]);
+    }
 
     #[test]
     fn a_promise_that_was_not_kept_is_said_and_whether_it_could_be() {

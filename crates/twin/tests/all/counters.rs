@@ -1,6 +1,6 @@
 //! The counters mean the same as in a real run.
 
-use crate::common::policies::{BLOCKING, POLICIES, policy};
+use crate::common::policies::{ADAPTIVE, BLOCKING, POLICIES, policy};
 use crate::common::{device, machine, method};
 use joulio_job::{Arrivals, EngineName, Job, Method};
 use joulio_model::MachineProfile;
@@ -75,7 +75,9 @@ fn interrupts_are_those_of_blocks() {
                 let c = done.counters;
                 let what = format!("{} on {name}: {c:?}", done.effective());
                 assert!(c.interrupts <= c.blocks && c.blocks <= c.arms, "{what}");
-                assert_eq!(c.interrupts, c.wakes, "{what}");
+                // A deadline may end a block just before its interrupt does.
+                let late = which == ADAPTIVE && c.interrupts > c.wakes;
+                assert!(late || c.interrupts == c.wakes, "{what}");
             }
         }
     }

@@ -4,7 +4,7 @@ use super::candidate::Candidate;
 use super::request::AdviceRequest;
 use crate::experiment::{GoalOptions, RateProcess, WorkloadOptions};
 use joulio_nvme::wait::Promised;
-use joulio_units::Nanos;
+use joulio_units::{Direction, Nanos};
 use joulio_workload::{Arrivals, BlockSizeSplit, EngineName, Job, RandomDistribution};
 
 /// Returns the command that runs `job` with `chosen`: fio's for the kernel's engines on targets that the kernel
@@ -18,7 +18,8 @@ pub(super) fn of(request: &AdviceRequest, job: &Job, chosen: &Candidate) -> Stri
         && chosen.settings.is_empty()
         && job.bs.count() == 1
         && job.phases.is_empty()
-        && !matches!(job.arrivals, Arrivals::Bursts { .. });
+        && !matches!(job.arrivals, Arrivals::Bursts { .. })
+        && (job.arrivals.is_closed() || has_one_rate(job));
     let mut words = match by_fio {
         true => fio(request, chosen),
         false => joulio(request, chosen),
@@ -38,6 +39,12 @@ pub(super) fn of(request: &AdviceRequest, job: &Job, chosen: &Candidate) -> Stri
     words.extend(arriving(job, &request.experiment.workload));
     words.extend(seeded(job, by_fio));
     words.join(" ")
+}
+
+/// Returns true if fio does `job` at its rate: fio's rate is of each direction, and with drawn sizes it counts bytes.
+fn has_one_rate(job: &Job) -> bool {
+    let mixed = job.does(Direction::Read) && job.does(Direction::Write);
+    !mixed && !job.rw.trims_and_writes() && job.bs.split().is_none()
 }
 
 /// Returns the options that place the I/Os of `job`, which are fio's too.
@@ -204,6 +211,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use joulio_workload::ReadWrite;
 
     /// Returns the command for `workload` on a file, with io_uring in the given completion mode.
     fn command(workload: WorkloadOptions, completion: &str) -> String {
@@ -265,6 +273,35 @@ mod tests {
                 "{ours}"
             );
             assert!(ours.contains(word), "{word}: {ours}");
+        }
+    }
+
+    #[test]
+    fn a_rate_that_fio_takes_otherwise_is_not_in_a_command_of_fios() {
+        let of = |rw, bs: &str, rate_iops| WorkloadOptions {
+            number_ios: Some(10),
+            rw,
+            bs: bs.parse().expect("sizes"),
+            rate_iops,
+            ..WorkloadOptions::default()
+        };
+        let mixed = ReadWrite::RandRw;
+        for (workload, by) in [
+            (of(ReadWrite::RandRead, "4k", Some(2_000)), "fio "),
+            (of(mixed, "4k", None), "fio "),
+            (of(mixed, "4k", Some(2_000)), "joulio bench "),
+            (
+                of(ReadWrite::RandTrimWrite, "4k", Some(2_000)),
+                "joulio bench ",
+            ),
+            (
+                of(ReadWrite::RandRead, "4k/50:16k/50", Some(2_000)),
+                "joulio bench ",
+            ),
+            (of(ReadWrite::RandRead, "4k/50:16k/50", None), "fio "),
+        ] {
+            let command = command(workload, "interrupt");
+            assert!(command.starts_with(by), "{by}: {command}");
         }
     }
 

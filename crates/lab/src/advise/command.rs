@@ -3,6 +3,7 @@
 use super::candidate::Candidate;
 use super::request::AdviceRequest;
 use crate::experiment::{GoalOptions, RateProcess, WorkloadOptions};
+use crate::external::fio_filename;
 use joulio_nvme::wait::Promised;
 use joulio_units::{Direction, Nanos};
 use joulio_workload::{Arrivals, BlockSizeSplit, EngineName, Job, RandomDistribution};
@@ -184,7 +185,8 @@ fn coalescing(words: &str) -> String {
 fn fio(request: &AdviceRequest, chosen: &Candidate) -> Vec<String> {
     let mut words = vec!["fio --name=advice --direct=1".to_owned()];
     let devices = request.experiment.targets.devices.iter();
-    words.extend(devices.map(|device| format!("--filename={}", quoted(&device.text()))));
+    let names = devices.map(|device| fio_filename(&device.text()));
+    words.extend(names.map(|name| format!("--filename={}", quoted(&name))));
     let engine = match chosen.engine {
         EngineName::Psync => "pvsync2",
         engine => engine.name(),
@@ -212,6 +214,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use joulio_workload::ReadWrite;
+    use std::collections::BTreeMap;
 
     /// Returns the command for `workload` on a file, with io_uring in the given completion mode.
     fn command(workload: WorkloadOptions, completion: &str) -> String {
@@ -226,21 +229,30 @@ mod tests {
     ) -> String {
         let settings = settings.iter();
         let settings = settings.map(|&(name, value)| (name.into(), value.into()));
-        let job = workload.job().expect("a job");
-        let mut request = AdviceRequest {
-            experiment: crate::experiment::ExperimentOptions::default(),
-            observe: None,
-            cap: None,
-        };
-        request.experiment.targets.devices = vec!["./disk.img".parse().expect("a file")];
-        request.experiment.workload = workload;
         let chosen = Candidate {
             engine: EngineName::IoUring,
             completion: completion.into(),
             settings: settings.collect(),
             iodepth: 1,
         };
-        of(&request, &job, &chosen)
+        command_of(&request("./disk.img", workload), &chosen)
+    }
+
+    /// Returns a request for advice on `workload` on one device.
+    fn request(device: &str, workload: WorkloadOptions) -> AdviceRequest {
+        let mut request = AdviceRequest {
+            experiment: crate::experiment::ExperimentOptions::default(),
+            observe: None,
+            cap: None,
+        };
+        request.experiment.targets.devices = vec![device.parse().expect("a device")];
+        request.experiment.workload = workload;
+        request
+    }
+
+    fn command_of(request: &AdviceRequest, chosen: &Candidate) -> String {
+        let job = request.experiment.workload.job().expect("a job");
+        of(request, &job, chosen)
     }
 
     #[test]
@@ -303,6 +315,25 @@ mod tests {
             let command = command(workload, "interrupt");
             assert!(command.starts_with(by), "{by}: {command}");
         }
+    }
+
+    #[test]
+    fn a_colon_in_a_path_does_not_separate_files() {
+        let workload = WorkloadOptions {
+            number_ios: Some(10),
+            ..WorkloadOptions::default()
+        };
+        let chosen = Candidate {
+            engine: EngineName::IoUring,
+            completion: "interrupt".into(),
+            settings: BTreeMap::new(),
+            iodepth: 1,
+        };
+        let command = command_of(&request("./a:disk.img", workload), &chosen);
+        assert!(
+            command.starts_with("fio ") && command.contains(r"--filename='./a\:disk.img'"),
+            "{command}"
+        );
     }
 
     #[test]

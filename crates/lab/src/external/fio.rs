@@ -42,8 +42,7 @@ pub fn job_file(job: &Job, method: Method, device: &Path) -> Result<String, Exte
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{key}={value}");
     };
-    // fio separates file names with colons.
-    put("filename", name.replace('\\', "\\\\").replace(':', "\\:"));
+    put("filename", filename(name));
     put("rw", job.rw.to_string());
     match job.bs.split() {
         Some(split) => put(split.fio_option(), split.to_string()),
@@ -106,6 +105,11 @@ pub fn job_file(job: &Job, method: Method, device: &Path) -> Result<String, Exte
     put("clat_percentiles", "0".into());
     put("percentile_list", "50:90:99:99.9:99.99:99.999".into());
     Ok(text)
+}
+
+/// Returns the value of fio's `filename` for one file: fio separates several with colons.
+pub(crate) fn filename(path: &str) -> String {
+    path.replace('\\', "\\\\").replace(':', "\\:")
 }
 
 /// Parses fio's report of a run with `engine`.

@@ -9,6 +9,7 @@ mod program;
 mod spdk;
 
 pub use error::ExternalError;
+pub(crate) use fio::filename as fio_filename;
 
 use crate::device_name::{DeviceKind, DeviceName};
 use crate::experiment::{EnergyOptions, EnergySources, Experiment, ExperimentError, Observer};

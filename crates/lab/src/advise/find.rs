@@ -50,9 +50,12 @@ impl Advising {
             Some(workload) => may_not_write && workload.read_percent < 100,
             None => false,
         };
+        let devices = targets.devices.len();
         let job = match &observed {
-            Some(workload) if writes_as_reads => workload.read_alone().applied_to(&described),
-            Some(workload) => workload.applied_to(&described),
+            Some(workload) if writes_as_reads => {
+                workload.read_alone().applied_to(&described, devices)
+            }
+            Some(workload) => workload.applied_to(&described, devices),
             None => described,
         };
         job.check()?;

@@ -38,8 +38,11 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Returns `job` with this workload in place of its own.
-    pub fn applied_to(&self, job: &Job) -> Job {
+    /// Returns `job` on `devices` devices with this workload in place of its own. The workload is divided among the
+    /// jobs and devices: together they have its rate, or in a closed loop its depth.
+    pub fn applied_to(&self, job: &Job, devices: usize) -> Job {
+        let parts = job.numjobs.max(devices).max(1) as u64;
+        let part = |all: u64| (all.saturating_add(parts / 2) / parts).max(1);
         let rw = match (self.sequential, self.read_percent) {
             (true, 100) => ReadWrite::Read,
             (true, 0) => ReadWrite::Write,
@@ -52,9 +55,13 @@ impl Workload {
             rw,
             rwmixread: self.read_percent,
             bs: self.bs.into(),
-            iodepth: self.iodepth,
+            iodepth: match self.rate {
+                // It was not observed, but leaves room for I/Os that arrive together.
+                Some(_) => self.iodepth,
+                None => part(self.iodepth as u64) as usize,
+            },
             arrivals: match self.rate {
-                Some(rate) => Arrivals::Poisson(Nanos(1_000_000_000 / rate.max(1))),
+                Some(rate) => Arrivals::Poisson(Nanos(1_000_000_000 / part(rate))),
                 None => Arrivals::Closed,
             },
             ..job.clone()
@@ -163,6 +170,31 @@ mod tests {
             Workload::of("sda", &most).map(|seen| seen.ios),
             Some(u64::MAX)
         );
+    }
+
+    #[test]
+    fn jobs_and_devices_share_what_was_observed() {
+        let of = |rate, iodepth, numjobs, devices| {
+            let workload = Workload {
+                rate,
+                iodepth,
+                ..Workload::of("sda", &interval(0.4)).unwrap()
+            };
+            let job = Job {
+                numjobs,
+                ..Job::random_reads(10)
+            };
+            let job = workload.applied_to(&job, devices);
+            (job.arrivals, job.iodepth)
+        };
+        let every = |ms| Arrivals::Poisson(Nanos::from_millis(ms));
+        let open = Some(2_000);
+        assert_eq!(of(open, 32, 4, 1), (every(2), 32));
+        assert_eq!(of(open, 32, 1, 4), (every(2), 32));
+        assert_eq!(of(open, 32, 4, 2), (every(2), 32));
+        assert_eq!(of(Some(1), 32, 4, 1), (every(1_000), 32));
+        assert_eq!(of(None, 8, 4, 1), (Arrivals::Closed, 2));
+        assert_eq!(of(None, 1, 4, 1), (Arrivals::Closed, 1));
     }
 
     #[test]

@@ -88,7 +88,7 @@ fn blocks(method: Method) -> bool {
         }
         _ => matches!(
             method.mode,
-            CompletionMode::Interrupt | CompletionMode::SqPoll
+            CompletionMode::Interrupt | CompletionMode::SqPoll | CompletionMode::Adaptive
         ),
     }
 }
@@ -132,5 +132,18 @@ mod tests {
         let scheduled = groups.iter().filter(|group| !group.schedulers.is_empty());
         let mut engines = scheduled.flat_map(|group| &group.methods);
         assert!(engines.all(|method| method.engine == EngineName::IoUring));
+    }
+
+    #[test]
+    fn adaptive_waits_as_interrupt_does_on_the_kernels_engines_too() {
+        use CompletionMode::{Adaptive, Poll};
+        let all = methods(EngineName::IoUring, &[Poll, Adaptive]);
+        let groups = groups(&all, &[], &["C1".into()], &["8,100".into()]);
+        let adaptive = methods(EngineName::IoUring, &[Adaptive]);
+        let mut set = groups.iter();
+        assert!(set.next().is_some_and(|group| group.methods == all));
+        assert!(set.all(|group| group.methods == adaptive));
+        assert!(groups.iter().any(|group| group.max_cstates == ["C1"]));
+        assert!(groups.iter().any(|group| group.coalescing == ["8,100"]));
     }
 }

@@ -141,6 +141,7 @@ impl AdviceRequest {
     /// Returns the options for choosing the advice, on a machine whose busy core takes `spin_watts`.
     pub(super) fn options(&self, job: &Job, spin_watts: Option<f64>) -> AdviceOptions {
         let goal = &self.experiment.workload.goal;
+        let loads = job.all_loads();
         AdviceOptions {
             objective: goal.objective,
             promised: match (self.cap, goal.goal().promised) {
@@ -149,7 +150,7 @@ impl AdviceRequest {
                 (_, promised) => promised,
             },
             cap: self.cap,
-            open: !job.arrivals.is_closed(),
+            open: !loads.iter().any(|load| load.arrivals.is_closed()),
             spin_watts,
         }
     }
@@ -160,4 +161,41 @@ pub(super) fn ramp(job: &Job, method: Method) -> Nanos {
     let policy = method.mode.policy();
     let learning = policy.map_or(Nanos::ZERO, |policy| policy.learning());
     job.ramp_time.max(learning + learning)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::RatePhase;
+
+    /// Returns a request whose load has these phases; without any it is a closed loop.
+    fn request(phases: &[&str]) -> AdviceRequest {
+        let phases = phases.iter();
+        let phases = phases.map(|phase| phase.parse::<RatePhase>().expect("a phase"));
+        AdviceRequest {
+            experiment: ExperimentOptions {
+                workload: WorkloadOptions {
+                    number_ios: Some(10),
+                    phases: phases.collect(),
+                    ..WorkloadOptions::default()
+                },
+                ..ExperimentOptions::default()
+            },
+            observe: None,
+            cap: Some(Watts(112.0)),
+        }
+    }
+
+    #[test]
+    fn phases_of_rates_are_an_open_loop() {
+        for (phases, open) in [
+            (&["20k:5s", "2k:10s"][..], true),
+            (&["20k:5s", "max:10s"], false),
+            (&[], false),
+        ] {
+            let request = request(phases);
+            let job = request.described().expect("a job");
+            assert_eq!(request.options(&job, None).open, open, "{phases:?}");
+        }
+    }
 }

@@ -42,6 +42,16 @@ pub fn parse_arbitration(text: &str) -> Result<Arbitration, String> {
         .with_lpw((low - 1) as u8))
 }
 
+/// Formats weights as [`parse_arbitration`] takes them.
+pub(crate) fn arbitration_text(weights: Arbitration) -> String {
+    let of_class = |weight: u8| u16::from(weight) + 1;
+    let [high, medium, low] = [weights.hpw(), weights.mpw(), weights.lpw()].map(of_class);
+    match weights.ab() {
+        NO_LIMIT => format!("{high},{medium},{low}"),
+        burst => format!("{high},{medium},{low},{}", 1_u32 << burst),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +61,9 @@ mod tests {
         assert_eq!(parse_arbitration("8,4,1"), Ok(DEFAULT_ARBITRATION));
         let all = parse_arbitration("256,2,1,16").unwrap();
         assert_eq!((all.hpw(), all.mpw(), all.lpw(), all.ab()), (255, 1, 0, 4));
+        for text in ["8,4,1", "256,2,1,16", "1,1,1,1", "3,2,1,64"] {
+            assert_eq!(arbitration_text(parse_arbitration(text).unwrap()), text);
+        }
     }
 
     #[test]

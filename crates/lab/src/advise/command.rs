@@ -2,8 +2,10 @@
 
 use super::candidate::Candidate;
 use super::request::AdviceRequest;
+use crate::arbitration::{DEFAULT_ARBITRATION, arbitration_text};
 use crate::experiment::{GoalOptions, RateProcess, WorkloadOptions};
 use crate::external::fio_filename;
+use joulio_nvme::ControllerOptions;
 use joulio_nvme::wait::Promised;
 use joulio_units::{Direction, Nanos};
 use joulio_workload::{Arrivals, BlockSizeSplit, EngineName, Job, RandomDistribution};
@@ -19,6 +21,7 @@ pub(super) fn of(request: &AdviceRequest, job: &Job, chosen: &Candidate) -> Stri
         && chosen.settings.is_empty()
         && job.bs.count() == 1
         && job.phases.is_empty()
+        && job.numa_node.is_none()
         && !matches!(job.arrivals, Arrivals::Bursts { .. })
         && (job.arrivals.is_closed() || has_one_rate(job));
     let mut words = match by_fio {
@@ -39,6 +42,7 @@ pub(super) fn of(request: &AdviceRequest, job: &Job, chosen: &Candidate) -> Stri
     words.extend(placed(job));
     words.extend(arriving(job, &request.experiment.workload));
     words.extend(seeded(job, by_fio));
+    words.extend(on_cpus(request, job, by_fio));
     words.join(" ")
 }
 
@@ -98,14 +102,21 @@ fn arriving(job: &Job, workload: &WorkloadOptions) -> Vec<String> {
     words
 }
 
-/// Returns the options for the seed of `job` and for the CPUs of its threads, where they are not the defaults.
-fn seeded(job: &Job, by_fio: bool) -> Vec<String> {
+/// Returns the option for the seed of `job`, if it is not the default.
+fn seeded(job: &Job, by_fio: bool) -> Option<String> {
+    let name = if by_fio { "randseed" } else { "seed" };
+    let is_usual = job.seed == WorkloadOptions::default().seed;
+    (!is_usual).then(|| format!("--{name}={}", job.seed))
+}
+
+/// Returns the options for the NUMA node of `job` and the CPUs of its threads, where they are not the defaults.
+fn on_cpus(request: &AdviceRequest, job: &Job, by_fio: bool) -> Vec<String> {
     let mut words = Vec::new();
-    if job.seed != WorkloadOptions::default().seed {
-        let name = if by_fio { "randseed" } else { "seed" };
-        words.push(format!("--{name}={}", job.seed));
-    }
-    if !job.cpus_allowed.is_empty() {
+    let node = job.numa_node.filter(|_| !request.in_virtual_time());
+    words.extend(node.map(|node| format!("--numa={node}")));
+    // A node without a list of CPUs stands for its own CPUs.
+    let by_node = node.is_some() && request.experiment.workload.cpus_allowed.is_empty();
+    if !job.cpus_allowed.is_empty() && !by_node {
         let cpus: Vec<_> = job.cpus_allowed.iter().map(usize::to_string).collect();
         words.push(format!("--cpus_allowed={}", cpus.join(",")));
         if by_fio {
@@ -165,12 +176,35 @@ fn joulio(request: &AdviceRequest, chosen: &Candidate) -> Vec<String> {
     if let Some(classes) = &request.experiment.workload.queue_priority {
         words.push(format!("--queue_priority={classes}"));
     }
+    words.extend(driven(request));
     for (name, value) in &chosen.settings {
         words.push(match name.as_str() {
             // The value is in words, as `8 completions or 200 us`.
             "coalescing" => format!("--coalescing={}", coalescing(value)),
             name => format!("--{name}={value}"),
         });
+    }
+    words
+}
+
+/// Returns the options for the controllers that joulio drives, where they are not the defaults.
+fn driven(request: &AdviceRequest) -> Vec<String> {
+    let targets = &request.experiment.targets;
+    let mut words = Vec::new();
+    let arbitration = targets.arbitration;
+    if let Some(weights) = arbitration.filter(|weights| *weights != DEFAULT_ARBITRATION) {
+        words.push(format!("--arbitration={}", arbitration_text(weights)));
+    }
+    let usual = ControllerOptions::default();
+    if let Some(time) = targets.io_timeout.filter(|time| *time != usual.io_timeout) {
+        words.push(format!("--io_timeout={}", written(time)));
+    }
+    if targets.max_retries != usual.retries {
+        words.push(format!("--max_retries={}", targets.max_retries));
+    }
+    if !targets.faults.is_empty() && !request.in_virtual_time() {
+        let faults = targets.faults.to_string();
+        words.push(format!("--faults={}", quoted(&faults)));
     }
     words
 }
@@ -213,6 +247,8 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arbitration::parse_arbitration;
+    use crate::targets::TargetOptions;
     use joulio_workload::ReadWrite;
     use std::collections::BTreeMap;
 
@@ -334,6 +370,55 @@ mod tests {
             command.starts_with("fio ") && command.contains(r"--filename='./a\:disk.img'"),
             "{command}"
         );
+    }
+
+    #[test]
+    fn what_the_runs_were_given_is_in_the_command() {
+        let workload = WorkloadOptions {
+            number_ios: Some(10),
+            numjobs: 2,
+            queue_priority: Some("high:low".parse().expect("classes")),
+            cpus_allowed: vec![0],
+            numa_node: Some(0),
+            ..WorkloadOptions::default()
+        };
+        let mut request = request("emulated:optane-900p", workload);
+        let targets = &mut request.experiment.targets;
+        targets.arbitration = Some(parse_arbitration("16,4,1").expect("weights"));
+        targets.io_timeout = Some(Nanos::from_millis(2_000));
+        targets.max_retries = 3;
+        targets.faults = "drop@0.001".parse().expect("a plan");
+        let chosen = Candidate {
+            engine: EngineName::Nvme,
+            completion: "interrupt".into(),
+            settings: BTreeMap::new(),
+            iodepth: 1,
+        };
+        let command = command_of(&request, &chosen);
+        for word in [
+            "--queue_priority=high:low",
+            "--arbitration=16,4,1",
+            "--io_timeout=2s",
+            "--max_retries=3",
+            "--faults='drop@0.001'",
+            "--numa=0",
+            "--cpus_allowed=0",
+        ] {
+            assert!(command.contains(word), "{word}: {command}");
+        }
+        request.experiment.targets = TargetOptions {
+            // The flags always have a time; this is the default.
+            io_timeout: Some(Nanos::from_millis(30_000)),
+            ..request.experiment.targets.clone()
+        };
+        assert!(!command_of(&request, &chosen).contains("--io_timeout"));
+        // fio would have its memory anywhere.
+        let chosen = Candidate {
+            engine: EngineName::IoUring,
+            ..chosen
+        };
+        let command = command_of(&request, &chosen);
+        assert!(command.starts_with("joulio bench "), "{command}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub struct MachineCounters {
     pub timer_interrupts: Option<u64>,
     /// I/Os of the disks, of all programs together, by /proc/diskstats.
     pub disks: Option<DiskCounters>,
-    /// Idle states of all CPUs, by name.
+    /// Idle states of all CPUs, by name; in virtual time those that the jobs' CPUs entered.
     pub cpuidle: Option<BTreeMap<String, IdleCounters>>,
     /// Unhalted cycles of the jobs' threads.
     pub cycles: Option<u64>,

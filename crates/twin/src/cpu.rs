@@ -186,6 +186,7 @@ impl Cpu {
         self.idle = (entered, awake);
         self.free = awake;
         if at >= self.from {
+            self.times.entered[state.state as usize] += 1;
             match cause {
                 Cause::Interrupt => self.times.wakes += 1,
                 Cause::Timer | Cause::Known | Cause::Turn => self.times.timer_wakes += 1,

@@ -5,12 +5,14 @@ use crate::io_log::IoCounts;
 use crate::{CoreTimes, Path};
 use joulio_job::{
     CompletionMode, CompletionResult, Counts, DeviceCounts, DirectionResult, EnergyResult,
-    FaultCounts, IoStatistics, Job, JobCounts, MachineCounters, Method, Placement, RunResult,
-    ThreadUsage, Threads, WorkDone,
+    FaultCounts, IdleCounters, IoStatistics, Job, JobCounts, MachineCounters, Method, Placement,
+    RunResult, ThreadUsage, Threads, WorkDone,
 };
+use joulio_model::machine::costs::IdleState;
 use joulio_model::{EnergyParts, TransferTotals};
 use joulio_units::{Energy, Nanos};
 use joulio_wait::WaitCounters;
+use std::collections::BTreeMap;
 
 /// I/Os of one device in the window.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,10 +104,9 @@ impl TwinRun {
 }
 
 /// Counters of a real machine that virtual time does not model.
-const NOT_MODELLED: [&str; 8] = [
+const NOT_MODELLED: [&str; 7] = [
     "timer_interrupts",
     "disks",
-    "cpuidle",
     "cycles",
     "c01_cycles",
     "c02_cycles",
@@ -231,6 +232,20 @@ impl Counted<'_> {
         }
     }
 
+    /// Returns the use of the idle states that the jobs' CPUs entered, by the kernel's names.
+    fn idle(&self) -> BTreeMap<String, IdleCounters> {
+        let times = || self.cpus.iter().map(|(_, times)| times);
+        let used = IdleState::ALL.map(|state| {
+            let counters = IdleCounters {
+                entries: times().map(|times| times.entered[state as usize]).sum(),
+                seconds: times().map(|times| times.idle_in(state).seconds()).sum(),
+            };
+            (state.name().to_owned(), counters)
+        });
+        let entered = used.into_iter().filter(|(_, used)| used.entries > 0);
+        entered.collect()
+    }
+
     fn machine(&self) -> MachineCounters {
         let none = |name| {
             (
@@ -240,6 +255,7 @@ impl Counted<'_> {
         };
         MachineCounters {
             device_interrupts: Some(self.counters.interrupts),
+            cpuidle: Some(self.idle()),
             missing: NOT_MODELLED.into_iter().map(none).collect(),
             ..MachineCounters::default()
         }

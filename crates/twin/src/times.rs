@@ -38,6 +38,8 @@ pub struct CoreTimes {
     pub wakes: u64,
     /// Wake-ups from an idle state by a timer.
     pub timer_wakes: u64,
+    /// Entries into each idle state, in the order of [`IdleState::ALL`].
+    pub entered: [u64; IdleState::ALL.len()],
     /// Interrupts of other queues and devices.
     pub other_irqs: u64,
 }
@@ -86,6 +88,12 @@ impl CoreTimes {
             IdleState::C1e => &mut self.c1e,
             IdleState::C6 => &mut self.c6,
         }
+    }
+
+    /// Returns the time in the idle state `state`.
+    pub fn idle_in(&self, state: IdleState) -> Nanos {
+        let mut times = *self;
+        *times.idling(state)
     }
 
     /// Returns the time in which the CPU executed instructions for the jobs: without another program's threads, and
@@ -188,6 +196,9 @@ impl AddAssign for CoreTimes {
         self.together += other.together;
         self.wakes += other.wakes;
         self.timer_wakes += other.timer_wakes;
+        for (sum, entered) in self.entered.iter_mut().zip(other.entered) {
+            *sum += entered;
+        }
         self.other_irqs += other.other_irqs;
     }
 }

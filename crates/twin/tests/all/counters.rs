@@ -159,6 +159,26 @@ fn a_hybrid_sleeps_once_for_each() {
 }
 
 #[test]
+fn idle_states_are_counted_by_their_names() {
+    let idle = |policy: fn() -> AnyPolicy| {
+        let done = simulate(&reads(IOS), policy);
+        let counts = done.result.counts.unwrap();
+        (counts.machine.cpuidle.unwrap(), done.cpus[0].1)
+    };
+    let (used, times) = idle(|| AnyPolicy::INTERRUPT);
+    let entries: u64 = used.values().map(|state| state.entries).sum();
+    assert_eq!(entries, times.wakes + times.timer_wakes);
+    assert!(entries > IOS / 2, "{used:?}");
+    let seconds: f64 = used.values().map(|state| state.seconds).sum();
+    let halted = times.c1 + times.c1e + times.c6 + times.polled_idle;
+    assert!((seconds - halted.seconds()).abs() < 1e-9, "{used:?}");
+    let known = |name: &String| IdleState::ALL.iter().any(|state| state.name() == name);
+    assert!(used.keys().all(known), "{used:?}");
+    let (used, _) = idle(|| AnyPolicy::POLL);
+    assert!(used.is_empty(), "{used:?}");
+}
+
+#[test]
 fn a_policy_hears_of_every_sleep_before_it_plans_again() {
     for which in 0..POLICIES {
         for arrivals in [Arrivals::Closed, Arrivals::Every(Nanos(40_000))] {

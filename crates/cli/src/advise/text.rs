@@ -96,9 +96,7 @@ fn promise(advice: &Advice) -> String {
 
 fn diagnoses(all: &[Diagnosis], text: &mut String) {
     for one in all {
-        let remedy = one.remedy.as_ref();
-        let remedy = remedy.map_or_else(String::new, |remedy| format!(": {remedy}"));
-        let _ = writeln!(text, "- {}{remedy}", one.what);
+        let _ = writeln!(text, "- {one}");
     }
 }
 

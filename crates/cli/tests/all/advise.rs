@@ -271,6 +271,27 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
 }
 
 #[test]
+fn an_idle_state_that_is_too_deep_is_named_with_the_advice_and_without_one() {
+    let line = "advise --twin --machine xeon-8558 --device emulated:tipro9000 --engine nvme --completion poll,interrupt --number_ios 1k --ramp_time 20ms";
+    let advice = advice(line);
+    let what = advice["diagnoses"][0]["what"].as_str();
+    let what = what.expect("a diagnosis");
+    assert!(what.starts_with("C6 is entered at waits of "), "{what}");
+    assert!(text(line).contains(&format!("\n- {what}: ")), "{what}");
+    // No candidate is as fast as this, and the idle state is one of the reasons.
+    let assert = joulio(&format!("{line} --slo p99=1us")).assert().code(2);
+    let said = String::from_utf8_lossy(&assert.get_output().stderr);
+    let (before, error) = said.trim().split_once('\n').expect("two lines");
+    assert!(before.starts_with(&format!("joulio: {what}: ")), "{said}");
+    assert!(error.contains("no candidate is that fast"), "{said}");
+    // Where it is not entered, nothing is said.
+    assert_eq!(
+        json(&format!("{FLASH} -o json"))["diagnoses"],
+        serde_json::json!([])
+    );
+}
+
+#[test]
 fn really_run_it_says_what_holds_the_machine_back_and_leaves_it_as_it_was() {
     if !thorough() {
         return;

@@ -28,7 +28,7 @@ pub use advice::{Advice, AdviceOptions, OtherBoundary, Rival, Sought, TooLate};
 pub use apply::{Applied, LastingFile};
 pub use break_even::BreakEven;
 pub use candidate::{Assessment, Candidate, Figures};
-pub use diagnosis::{Diagnosis, diagnose};
+pub use diagnosis::{Diagnosis, diagnose, diagnose_modelled};
 pub use error::AdviseError;
 pub use find::Advising;
 pub use groups::{CandidateGroup, groups};

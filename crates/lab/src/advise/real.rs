@@ -1,7 +1,7 @@
 //! Advice from runs on this machine.
 
 use super::advice::Advice;
-use super::diagnosis::diagnose;
+use super::diagnosis::{diagnose, note};
 use super::error::AdviseError;
 use super::found::Found;
 use super::groups::groups;
@@ -93,11 +93,14 @@ pub(super) fn find(
     let machine = Machine::read(ROOT, &paths);
     let spin = testbed.sources().machine.as_ref();
     let spin = spin.map(|machine| machine.core_watts.spin.value);
+    let diagnoses = diagnose(Path::new(ROOT), &machine, &all.runs);
+    let advice = Advice::of(&all.runs, &request.options(job, spin));
+    let advice = advice.inspect_err(|_| note(&diagnoses, observer))?;
     Ok(Found {
         manifest,
         modelled_on: None,
-        diagnoses: diagnose(Path::new(ROOT), &machine, &all.runs),
-        advice: Advice::of(&all.runs, &request.options(job, spin))?,
+        diagnoses,
+        advice,
         disks,
     })
 }

@@ -21,7 +21,7 @@ pub struct AdviceReport {
     pub observed: Option<Workload>,
     /// True if the writes that were observed were run as reads, as nothing may be written.
     pub writes_as_reads: bool,
-    /// Diagnoses of the machine; empty in virtual time.
+    /// Diagnoses of the machine; in virtual time those of its idle states.
     pub diagnoses: Vec<Diagnosis>,
     /// Command that runs the advice.
     pub command: String,

@@ -1,11 +1,12 @@
 //! Advice from virtual time.
 
 use super::advice::Advice;
+use super::diagnosis::{diagnose_modelled, note};
 use super::error::AdviseError;
 use super::found::Found;
 use super::groups::{CandidateGroup, groups};
 use super::request::{AdviceRequest, ramp};
-use crate::experiment::{EnergyError, EnergyNote, ExperimentError, Manifest};
+use crate::experiment::{EnergyError, EnergyNote, ExperimentError, Manifest, Observer};
 use crate::machine_profile;
 use crate::virtual_time::{
     IdleState, VirtualError, VirtualExperiment, VirtualOptions, VirtualSurroundings,
@@ -15,7 +16,11 @@ use joulio_workload::{Job, Method, RunResult};
 use std::iter;
 
 /// Simulates all candidates of `job` in virtual time.
-pub(super) fn find(request: &AdviceRequest, job: &Job) -> Result<Found, AdviseError> {
+pub(super) fn find(
+    request: &AdviceRequest,
+    job: &Job,
+    observer: &dyn Observer,
+) -> Result<Found, AdviseError> {
     let options = &request.experiment;
     let machine = machine_profile(options.energy.machine.as_deref());
     let machine = machine.map_err(|error| ExperimentError::from(EnergyError::from(error)))?;
@@ -61,11 +66,14 @@ pub(super) fn find(request: &AdviceRequest, job: &Job) -> Result<Found, AdviseEr
     }
     let spin = machine.core_watts.spin.value;
     let energy = EnergyNote::modelled(&machine);
+    let diagnoses = diagnose_modelled(&machine, &runs);
+    let advice = Advice::of(&runs, &request.options(job, Some(spin)));
+    let advice = advice.inspect_err(|_| note(&diagnoses, observer))?;
     Ok(Found {
         manifest: Manifest::modelled(&[job], devices.unwrap_or_default(), energy),
-        advice: Advice::of(&runs, &request.options(job, Some(spin)))?,
+        advice,
         modelled_on: Some(machine.name),
-        diagnoses: Vec::new(),
+        diagnoses,
         disks: Vec::new(),
     })
 }

@@ -46,6 +46,11 @@ fn apply(report: &AdviceReport, format: Format) -> Outcome {
                 "\nNothing to apply: the completion mode is the program's own choice, and no setting of the machine helps.\n",
             );
         }
+        Applied::ByCommand => {
+            return show(
+                "\nNothing to apply: the setting is one of a device that joulio drives, and ends with each run: the command makes it.\n",
+            );
+        }
         Applied::Already => "Nothing to apply: every setting already has the advised value.".into(),
         Applied::Changed(settings) => format!(
             "Applied: {}. joulio restore restores the old values.",

@@ -292,6 +292,20 @@ fn an_idle_state_that_is_too_deep_is_named_with_the_advice_and_without_one() {
 }
 
 #[test]
+fn interrupts_of_devices_that_joulio_drives_are_coalesced() {
+    let advice = advice(
+        "advise --device emulated:instant,size=1M --completion poll,interrupt --iodepth 8 --number_ios 400 --ramp_time 10ms --replicates 2 --meter none",
+    );
+    let all = candidates(&advice);
+    let coalesced = |mode: &str| {
+        let mut all = all.iter().filter(|one| one["completion"] == mode);
+        all.any(|one| one["settings"]["coalescing"] == "4 completions or 100 us")
+    };
+    assert!(coalesced("interrupt"), "{all:#?}");
+    assert!(!coalesced("poll"), "{all:#?}");
+}
+
+#[test]
 fn really_run_it_says_what_holds_the_machine_back_and_leaves_it_as_it_was() {
     if !thorough() {
         return;

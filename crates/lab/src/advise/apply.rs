@@ -13,6 +13,8 @@ const ROOT: &str = "/";
 pub enum Applied {
     /// The advice names no settings.
     Nothing,
+    /// The advice names only settings of devices that joulio drives, which the program that drives them makes.
+    ByCommand,
     /// All settings have the advised values already.
     Already,
     /// Settings that were changed, each as `NAME=VALUE`, and left so; the journal restores them.
@@ -37,7 +39,11 @@ impl AdviceReport {
     pub fn apply(&self, report: impl Fn(&str)) -> Result<Applied, Box<ChangeError>> {
         let wanted = self.wanted();
         if wanted.is_empty() {
-            return Ok(Applied::Nothing);
+            let settings = &self.advice.chosen().candidate.settings;
+            return Ok(match settings.is_empty() {
+                true => Applied::Nothing,
+                false => Applied::ByCommand,
+            });
         }
         let knobs = Knobs::at(ROOT);
         let changes = |(knob, value): &&(Knob, &str)| {

@@ -4,7 +4,7 @@ use super::advice::Advice;
 use super::diagnosis::{diagnose, note};
 use super::error::AdviseError;
 use super::found::Found;
-use super::groups::groups;
+use super::groups::{CandidateGroup, groups};
 use super::request::{AdviceRequest, ramp};
 use crate::experiment::{
     ExperimentError, ExperimentSettings, Observer, Series, SeriesResult, Testbed, judge,
@@ -12,6 +12,7 @@ use crate::experiment::{
 use crate::target_name::TargetName;
 use crate::targets::Demand;
 use joulio_host::knobs::{KnobValues, Setting};
+use joulio_host::power_states::coalescing;
 use joulio_host::{Knob, Knobs, Machine};
 use joulio_workload::{CompletionMode, Job, Member, Method, Stop, Target};
 use std::path::Path;
@@ -49,31 +50,34 @@ pub(super) fn find(
     let manifest = testbed.manifest(&options.targets, &[job]);
     let disks = disks(testbed.targets());
     let (schedulers, max_cstates) = settings(&options.settings, &disks);
+    // A query would consume faults that are meant for the runs.
+    let coalesces = options.targets.faults.is_empty() && testbed.coalesces();
     let mut all = SeriesResult::default();
     for iodepth in request.depths(job) {
         let job = Job {
             iodepth,
             ..job.clone()
         };
-        for group in groups(&methods, &schedulers, &max_cstates, &[]) {
-            let settings = ExperimentSettings {
-                schedulers: group.schedulers,
-                max_cstates: group.max_cstates,
-                ..ExperimentSettings::default()
-            };
-            let series = Series {
-                methods: &group.methods,
-                job: &|method: Method| Job {
-                    ramp_time: ramp(&job, method),
-                    ..job.clone()
-                },
-                settings: &settings,
-                combinations: &testbed.combinations(&settings)?,
-                ring: options.targets.ring,
-                replicates: options.replicates,
-            };
-            let result = testbed.run(&series, stop, observer)?;
-            all.runs.extend(result.runs);
+        let coalescing = match coalesces {
+            true => request.coalescing(&job),
+            false => Vec::new(),
+        };
+        for group in groups(&methods, &schedulers, &max_cstates, &coalescing) {
+            for settings in settings_of(&group)? {
+                let series = Series {
+                    methods: &group.methods,
+                    job: &|method: Method| Job {
+                        ramp_time: ramp(&job, method),
+                        ..job.clone()
+                    },
+                    settings: &settings,
+                    combinations: &testbed.combinations(&settings)?,
+                    ring: options.targets.ring,
+                    replicates: options.replicates,
+                };
+                let result = testbed.run(&series, stop, observer)?;
+                all.runs.extend(result.runs);
+            }
         }
     }
     if stop.stopped() {
@@ -103,6 +107,22 @@ pub(super) fn find(
         advice,
         disks,
     })
+}
+
+/// Returns the settings of the runs of `group`; each has one interrupt coalescing.
+fn settings_of(group: &CandidateGroup) -> Result<Vec<ExperimentSettings>, AdviseError> {
+    let with = |coalescing| ExperimentSettings {
+        schedulers: group.schedulers.clone(),
+        max_cstates: group.max_cstates.clone(),
+        coalescing,
+        ..ExperimentSettings::default()
+    };
+    if group.coalescing.is_empty() {
+        return Ok(vec![with(None)]);
+    }
+    let values = group.coalescing.iter();
+    let all = values.map(|text| Ok(with(Some(coalescing::parse(text)?))));
+    all.collect()
 }
 
 fn disks(targets: &[Box<dyn Target>]) -> Vec<String> {

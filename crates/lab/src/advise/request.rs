@@ -17,6 +17,8 @@ const RAMP: Nanos = Nanos::from_millis(300);
 const NUMBER_IOS: u64 = 20_000;
 /// Smallest depth at which coalescing interrupts can be useful.
 const COALESCED: usize = 4;
+/// Largest number of completions for which a device raises one interrupt (NVM Express Base 2.0, figure 324: THR).
+const MOST_COALESCED: usize = 256;
 
 /// Request for advice: the candidates, and the figure to optimise.
 #[derive(Clone, Debug)]
@@ -119,10 +121,11 @@ impl AdviceRequest {
         possible && modelled && (!of_the_twin || !self.experiment.completion.is_empty())
     }
 
-    /// Returns the interrupt coalescings to try for `job`, as `--coalescing` takes them; only virtual time tries any.
+    /// Returns the interrupt coalescings to try for `job` on devices that have the feature, as `--coalescing` takes
+    /// them.
     pub(super) fn coalescing(&self, job: &Job) -> Vec<String> {
-        match self.in_virtual_time() && job.iodepth >= COALESCED {
-            true => vec![format!("{},100", job.iodepth / 2)],
+        match job.iodepth >= COALESCED {
+            true => vec![format!("{},100", (job.iodepth / 2).min(MOST_COALESCED))],
             false => Vec::new(),
         }
     }
@@ -184,6 +187,20 @@ mod tests {
             observe: None,
             cap: Some(Watts(112.0)),
         }
+    }
+
+    #[test]
+    fn half_of_the_depth_is_coalesced_as_far_as_a_device_can() {
+        let coalescing = |iodepth| {
+            let job = Job {
+                iodepth,
+                ..Job::random_reads(10)
+            };
+            request(&[]).coalescing(&job)
+        };
+        assert!(coalescing(3).is_empty());
+        assert_eq!(coalescing(4), ["2,100"]);
+        assert_eq!(coalescing(2_000), ["256,100"]);
     }
 
     #[test]

@@ -105,6 +105,13 @@ impl Testbed {
         &self.targets
     }
 
+    /// Returns true if the interrupts of all devices can be coalesced: joulio drives them, and they have the feature.
+    pub(crate) fn coalesces(&self) -> bool {
+        let values = self.controllers.iter();
+        let mut values = values.map(|controller| controller.control().interrupt_coalescing());
+        self.controllers.len() == self.targets.len() && values.all(|value| value.is_ok())
+    }
+
     /// Returns the sources of energy figures.
     pub fn sources(&self) -> &EnergySources {
         &self.sources

@@ -55,7 +55,15 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ),
     (
         "Advice",
-        &["observe", "disk", "read_iolog", "cap", "apply", "explain"],
+        &[
+            "observe",
+            "disk",
+            "read_iolog",
+            "cap",
+            "cap-boundary",
+            "apply",
+            "explain",
+        ],
     ),
     ("Metrics", &["textfile", "listen"]),
     (

@@ -8,7 +8,7 @@ use joulio_lab::experiment::{
     EnergyOptions, ExperimentOptions, ExperimentSettings, WorkloadOptions,
 };
 use joulio_lab::virtual_time::TwinOptions;
-use joulio_units::{Nanos, Watts};
+use joulio_units::{Boundary, Nanos, Watts};
 use joulio_workload::{CompletionMode, EngineName, RingOptions, parse_count};
 use std::path::PathBuf;
 
@@ -38,6 +38,9 @@ pub struct AdviseArgs {
     /// within it. Tries depths up to --iodepth; only --slo limits latencies
     #[arg(long, value_name = "WATTS", value_parser = watts, conflicts_with = "latency_budget")]
     cap: Option<Watts>,
+    /// Boundary of --cap: device (the drives), cores, package, psys or wall. Default: that of --objective
+    #[arg(long = "cap-boundary", value_name = "BOUNDARY", value_parser = boundary, requires = "cap")]
+    cap_boundary: Option<Boundary>,
     /// I/O schedulers to compare, a list. Default: all that the disks have; joulio's driver uses none
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     scheduler: Vec<String>,
@@ -102,6 +105,12 @@ fn watts(text: &str) -> Result<Watts, String> {
     }
 }
 
+/// Parses a boundary of a cap.
+fn boundary(text: &str) -> Result<Boundary, String> {
+    let parsed = text.parse::<Boundary>();
+    parsed.map_err(|error| error.to_string())
+}
+
 impl AdviseArgs {
     /// Returns the request that the flags describe.
     pub fn request(&self) -> AdviceRequest {
@@ -140,6 +149,7 @@ impl AdviseArgs {
             },
             observe,
             cap: self.cap,
+            cap_boundary: self.cap_boundary,
         }
     }
 }

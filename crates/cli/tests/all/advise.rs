@@ -130,6 +130,24 @@ fn a_cap_buys_the_most_iops_within_it() {
 }
 
 #[test]
+fn a_cap_may_be_one_of_the_drive_alone() {
+    let line = format!(
+        "{FLASH} --engine nvme --completion poll,interrupt --iodepth 16 --cap-boundary device"
+    );
+    let watts = |one: &Value| number(one, "/figures/watts/value");
+    let depth = |one: &Value| one["iodepth"].as_u64();
+    let free = advice(&format!("{line} --cap 1000W"));
+    assert_eq!(free["yardstick"]["boundary"], "device");
+    let all = candidates(&free);
+    assert_eq!(depth(&all[0]), Some(16));
+    let least = all.iter().map(watts).fold(f64::INFINITY, f64::min);
+    let cap = (least + watts(&all[0])) / 2.0;
+    let capped = advice(&format!("{line} --cap {cap}W"));
+    let best = &candidates(&capped)[0];
+    assert!(watts(best) <= cap && depth(best) < Some(16), "{best:#}");
+}
+
+#[test]
 fn the_command_that_it_names_runs() {
     for flags in [
         "",
@@ -257,6 +275,10 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
         ("--slo p95=1ms", "p50, p90, p99 and p99.9"),
         ("--cap 5W --objective wall", "allow more"),
         ("--cap 0", "write watts above zero"),
+        ("--cap 0.1W --cap-boundary device", "at the device"),
+        ("--cap 6W --cap-boundary plug", "is not a boundary"),
+        ("--cap 6W --cap-boundary dram", "--cap-boundary dram"),
+        ("--cap-boundary device", "--cap"),
         ("--read_iolog /dev/null", "not a regular file"),
         ("--observe 1s", "name it by --disk"),
         ("--observe 1s --disk no-such-disk", "no-such-disk"),

@@ -21,10 +21,24 @@ pub struct AdviceOptions {
     /// Highest power within the boundary in watts: among candidates that draw no more, the one with the most I/Os a
     /// second is chosen, or in an open loop the one with the lowest mean latency. `None`: the least energy is sought.
     pub cap: Option<Watts>,
+    /// Boundary of the cap; `None`: that of the objective.
+    pub cap_boundary: Option<Boundary>,
     /// True in an open loop: I/Os arrive at their own times, not when one completes.
     pub open: bool,
     /// Watts of a busy core of the machine, if they are known.
     pub spin_watts: Option<f64>,
+}
+
+impl AdviceOptions {
+    /// Returns the boundary whose figures are compared, if one was requested.
+    fn boundary(&self) -> Option<Boundary> {
+        let objective = self.objective.map(|objective| match objective {
+            Objective::Wall => Boundary::Wall,
+            Objective::Package => Boundary::Package,
+            Objective::Cores => Boundary::Cores,
+        });
+        self.cap.and(self.cap_boundary).or(objective)
+    }
 }
 
 /// Figure that the advice makes as good as it can be.
@@ -112,8 +126,8 @@ impl Advice {
     /// No candidate has figures within the boundary, or none keeps the promise or the cap.
     pub fn of(runs: &[RunResult], options: &AdviceOptions) -> Result<Advice, AdviseError> {
         let yardsticks = Yardstick::all(runs);
-        let Some(yardstick) = Yardstick::choose(&yardsticks, options.objective) else {
-            return Err(no_figure(runs, options.objective));
+        let Some(yardstick) = Yardstick::choose(&yardsticks, options.boundary()) else {
+            return Err(no_figure(runs, options));
         };
         let others = yardsticks.iter();
         let others: Vec<_> = others
@@ -385,11 +399,16 @@ fn at_band_end(all: &[Assessment], end: usize, rank: &Rank<'_>) -> Option<usize>
 }
 
 /// Returns the error that says why no run has an energy figure within the boundary.
-fn no_figure(runs: &[RunResult], objective: Option<Objective>) -> AdviseError {
+fn no_figure(runs: &[RunResult], options: &AdviceOptions) -> AdviseError {
     let figures = runs.iter().filter_map(|run| run.counts.as_ref());
     if figures.count() > 0 {
-        let wanted = objective.map_or("cores", Objective::name);
-        return AdviseError::NoFigure(wanted.into());
+        return AdviseError::NoFigure {
+            flag: match options.cap.and(options.cap_boundary) {
+                Some(_) => "--cap-boundary",
+                None => "--objective",
+            },
+            boundary: options.boundary().unwrap_or(Boundary::Cores),
+        };
     }
     let reasons = runs.iter().filter_map(|run| {
         let completion = &run.completion;
@@ -570,6 +589,39 @@ mod tests {
         assert!(!found.yardstick.column.modelled);
         assert_eq!(found.other_boundaries.len(), 1);
         assert!(found.other_boundaries[0].modelled);
+    }
+
+    #[test]
+    fn a_cap_of_the_device_is_judged_by_the_device_alone() {
+        let of = |mode, iops, device: f64| {
+            let mut one = run(mode, 1, 1, iops, 60.0).result;
+            let counts = one.counts.as_mut().unwrap();
+            let mut metered = counts.energy[0].clone();
+            metered.boundary = Boundary::Device;
+            (metered.modelled, metered.band_joules) = (false, None);
+            (metered.zone, metered.source) = ("nvme0".into(), "nvme0".into());
+            (metered.watts, metered.joules_per_io) = (device, Some(device / iops));
+            counts.energy.insert(0, metered);
+            one
+        };
+        let all = || [of(POLL, 2_000.0, 8.0), of(INTERRUPT, 1_000.0, 5.0)];
+        let options = |cap, cap_boundary| AdviceOptions {
+            cap: Some(Watts(cap)),
+            cap_boundary,
+            promised: Promised::Nothing,
+            ..AdviceOptions::default()
+        };
+        let device = Some(Boundary::Device);
+        let found = Advice::of(&all(), &options(6.0, device)).unwrap();
+        assert_eq!(found.chosen().candidate.completion, "interrupt");
+        assert_eq!(found.yardstick.boundary, Boundary::Device);
+        let found = Advice::of(&all(), &options(9.0, device)).unwrap();
+        assert_eq!(found.chosen().candidate.completion, "poll");
+        // Both draw as much at the wall.
+        assert!(Advice::of(&all(), &options(6.0, Some(Boundary::Wall))).is_err());
+        let none = Advice::of(&all(), &options(6.0, Some(Boundary::Psys)));
+        let why = none.unwrap_err().to_string();
+        assert!(why.starts_with("--cap-boundary psys: no figure"), "{why}");
     }
 
     #[test]

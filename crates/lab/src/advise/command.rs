@@ -280,6 +280,7 @@ mod tests {
             experiment: crate::experiment::ExperimentOptions::default(),
             observe: None,
             cap: None,
+            cap_boundary: None,
         };
         request.experiment.targets.devices = vec![device.parse().expect("a device")];
         request.experiment.workload = workload;

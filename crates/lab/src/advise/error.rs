@@ -58,9 +58,14 @@ pub enum AdviseError {
     Unavailable(String),
     /// No run has an energy figure at this boundary.
     #[error(
-        "--objective {0}: no figure of energy there: joulio power says which meters can be read, --machine names a profile for the model"
+        "{flag} {boundary}: no figure of energy there: joulio power says which meters can be read, --machine names a profile for the model"
     )]
-    NoFigure(String),
+    NoFigure {
+        /// Flag that requests the boundary.
+        flag: &'static str,
+        /// Boundary without a figure.
+        boundary: Boundary,
+    },
     /// A promise that no candidate keeps.
     #[error(
         "--slo {percentile}={limit}: no candidate is that fast: the fastest, {quickest}, has {percentile} of {latency}: allow more"

@@ -6,7 +6,7 @@ use super::limits::Limits;
 use crate::experiment::{ExperimentOptions, WorkloadOptions, check_cpus};
 use crate::target_name::TargetName;
 use joulio_nvme::wait::{Policy, Promised};
-use joulio_units::{Nanos, Watts};
+use joulio_units::{Boundary, Nanos, Watts};
 use joulio_workload::{CompletionMode, EngineName, Job, Method};
 use std::path::PathBuf;
 
@@ -31,6 +31,8 @@ pub struct AdviceRequest {
     pub observe: Option<Observe>,
     /// Highest power in watts; `None`: the least energy is sought.
     pub cap: Option<Watts>,
+    /// Boundary of the cap; `None`: that of the objective.
+    pub cap_boundary: Option<Boundary>,
 }
 
 /// Source of an observed workload.
@@ -153,6 +155,7 @@ impl AdviceRequest {
                 (_, promised) => promised,
             },
             cap: self.cap,
+            cap_boundary: self.cap_boundary,
             open: !loads.iter().any(|load| load.arrivals.is_closed()),
             spin_watts,
         }
@@ -186,6 +189,7 @@ mod tests {
             },
             observe: None,
             cap: Some(Watts(112.0)),
+            cap_boundary: None,
         }
     }
 

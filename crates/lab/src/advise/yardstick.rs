@@ -1,7 +1,6 @@
 //! Yardstick: the energy figure by which candidates are compared.
 
 use crate::results::EnergyColumn;
-use joulio_nvme::wait::Objective;
 use joulio_units::Boundary;
 use joulio_workload::{Counts, EnergyResult, RunResult};
 use serde::Serialize;
@@ -38,19 +37,14 @@ impl Yardstick {
         best.collect()
     }
 
-    /// Returns the figure for `objective`; for `None` the narrowest measured one, or else the modelled one of the jobs'
-    /// cores. The figures of memory and of a device alone are not chosen.
-    pub(super) fn choose(all: &[Yardstick], objective: Option<Objective>) -> Option<&Yardstick> {
-        let boundary = |objective: Objective| match objective {
-            Objective::Wall => Boundary::Wall,
-            Objective::Package => Boundary::Package,
-            Objective::Cores => Boundary::Cores,
-        };
+    /// Returns the figure at `boundary`; for `None` the narrowest measured one, or else the modelled one of the jobs'
+    /// cores, but never that of memory or of a device alone.
+    pub(super) fn choose(all: &[Yardstick], boundary: Option<Boundary>) -> Option<&Yardstick> {
         let at = |wanted: Boundary| all.iter().find(|one| one.boundary == wanted);
         let beside = [Boundary::Dram, Boundary::Device];
         let mut narrowest = all.iter().rev();
-        match objective {
-            Some(objective) => at(boundary(objective)),
+        match boundary {
+            Some(boundary) => at(boundary),
             None => narrowest
                 .find(|one| !one.column.modelled && !beside.contains(&one.boundary))
                 .or_else(|| at(Boundary::Cores))

@@ -22,6 +22,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "iodepth_batch_submit",
             "iodepth_batch_complete_min",
             "coalescing",
+            "power-state",
             "faults",
         ],
     ),

@@ -113,6 +113,9 @@ pub struct BenchArgs {
     /// feature 08h of devices that joulio drives, and restores it at the end; also in virtual time
     #[arg(long, value_name = "COUNT,US", value_parser = coalescing::parse)]
     coalescing: Option<InterruptCoalescing>,
+    /// Power state (feature 02h) of devices that joulio drives, one in which they do I/Os; restored at the end
+    #[arg(long = "power-state", value_name = "PS", conflicts_with = "twin", value_parser = clap::value_parser!(u8).range(0..=31))]
+    power_state: Option<u8>,
     /// In virtual time: interrupts per second of other queues and devices on each of the jobs' CPUs, at random times.
     /// Their handlers take CPU time from the jobs and wake an idle CPU
     #[arg(long, value_name = "RATE", default_value = "0", hide_default_value = true, value_parser = rate, requires = "twin")]
@@ -355,6 +358,7 @@ impl BenchArgs {
             },
             settings: ExperimentSettings {
                 coalescing: self.coalescing.filter(|_| !self.twin),
+                power_state: self.power_state,
                 ..self.settings.settings()
             },
             replicates: self.replicates,

@@ -43,6 +43,7 @@ impl Flags {
             set: self.set.clone(),
             cpu_dma_latency: self.cpu_dma_latency,
             coalescing: None,
+            power_state: None,
         }
     }
 }

@@ -328,6 +328,24 @@ fn interrupts_of_devices_that_joulio_drives_are_coalesced() {
 }
 
 #[test]
+fn below_a_cap_the_power_states_of_a_drive_are_tried() {
+    let line = "advise --device emulated:samsung-960-evo,size=16M --completion poll --number_ios 200 --ramp_time 10ms --replicates 2 --meter none";
+    let states = |advice: &Value| -> Vec<Value> {
+        let all = candidates(advice).iter();
+        all.map(|one| one["settings"]["power-state"].clone())
+            .collect()
+    };
+    let capped = states(&advice(&format!(
+        "{line} --cap 10000W --cap-boundary cores"
+    )));
+    for state in [Value::Null, "1".into(), "2".into()] {
+        assert!(capped.contains(&state), "{state}: {capped:?}");
+    }
+    assert!(!capped.contains(&"3".into()), "{capped:?}");
+    assert!(states(&advice(line)).iter().all(Value::is_null));
+}
+
+#[test]
 fn really_run_it_says_what_holds_the_machine_back_and_leaves_it_as_it_was() {
     if !thorough() {
         return;

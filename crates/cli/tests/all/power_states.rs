@@ -234,6 +234,30 @@ fn a_bench_has_the_devices_gather_their_interrupts() {
 }
 
 #[test]
+fn a_bench_has_the_devices_in_a_power_state() {
+    let line = "--device emulated:samsung-960-evo,size=16M --completion poll --number_ios 200 --meter none \
+                --machine generic-server";
+    let run = &runs(&format!("{line} --power-state 2"))[0];
+    assert_eq!(run["settings"]["power-state"], "2");
+    let room = tempdir().expect("a room");
+    fs::write(room.path().join("file"), [0; 1 << 20]).expect("a file");
+    for (rest, says) in [
+        (
+            &*format!("{line} --power-state 3"),
+            "does no I/O in it: it has 0, 1, 2",
+        ),
+        ("--device ./file --power-state 1", "the kernel drives it"),
+        (
+            "--twin --device emulated:samsung-960-evo --power-state 1",
+            "cannot be used",
+        ),
+    ] {
+        let said = refused(room.path(), &format!("bench {rest}"));
+        assert!(said.contains(says), "{rest}: {said}");
+    }
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_in_one_line() {
     let room = tempdir().expect("a room");
     for (rest, says) in [

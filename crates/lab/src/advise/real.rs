@@ -51,7 +51,13 @@ pub(super) fn find(
     let disks = disks(testbed.targets());
     let (schedulers, max_cstates) = settings(&options.settings, &disks);
     // A query would consume faults that are meant for the runs.
-    let coalesces = options.targets.faults.is_empty() && testbed.coalesces();
+    let asks = options.targets.faults.is_empty();
+    let coalesces = asks && testbed.coalesces();
+    // A state of less power is a slower one: it is worth its latency below a cap.
+    let power_states = match request.cap {
+        Some(_) if asks => testbed.power_states(),
+        _ => Vec::new(),
+    };
     let mut all = SeriesResult::default();
     for iodepth in request.depths(job) {
         let job = Job {
@@ -63,7 +69,7 @@ pub(super) fn find(
             false => Vec::new(),
         };
         for group in groups(&methods, &schedulers, &max_cstates, &coalescing) {
-            for settings in settings_of(&group)? {
+            for settings in settings_of(&group, &power_states)? {
                 let series = Series {
                     methods: &group.methods,
                     job: &|method: Method| Job {
@@ -109,20 +115,34 @@ pub(super) fn find(
     })
 }
 
-/// Returns the settings of the runs of `group`; each has one interrupt coalescing.
-fn settings_of(group: &CandidateGroup) -> Result<Vec<ExperimentSettings>, AdviseError> {
-    let with = |coalescing| ExperimentSettings {
+/// Returns the settings of the runs of `group`, each with one interrupt coalescing; where the group has no limits, also
+/// with each of `power_states`.
+fn settings_of(
+    group: &CandidateGroup,
+    power_states: &[u8],
+) -> Result<Vec<ExperimentSettings>, AdviseError> {
+    let plain = ExperimentSettings {
         schedulers: group.schedulers.clone(),
         max_cstates: group.max_cstates.clone(),
-        coalescing,
         ..ExperimentSettings::default()
     };
-    if group.coalescing.is_empty() {
-        return Ok(vec![with(None)]);
+    let mut all = Vec::new();
+    for text in &group.coalescing {
+        all.push(ExperimentSettings {
+            coalescing: Some(coalescing::parse(text)?),
+            ..plain.clone()
+        });
     }
-    let values = group.coalescing.iter();
-    let all = values.map(|text| Ok(with(Some(coalescing::parse(text)?))));
-    all.collect()
+    if !group.coalescing.is_empty() {
+        return Ok(all);
+    }
+    all.push(plain.clone());
+    let power_states = power_states.iter().filter(|_| group.max_cstates.is_empty());
+    all.extend(power_states.map(|&state| ExperimentSettings {
+        power_state: Some(state),
+        ..plain.clone()
+    }));
+    Ok(all)
 }
 
 fn disks(targets: &[Box<dyn Target>]) -> Vec<String> {
@@ -167,4 +187,32 @@ fn settings(named: &ExperimentSettings, disks: &[String]) -> (Vec<String>, Vec<S
         named => named.to_vec(),
     };
     (schedulers, states)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_power_state_is_a_setting_of_its_own() {
+        let of = |group: &CandidateGroup| -> Vec<(Option<u8>, bool)> {
+            let all = settings_of(group, &[1, 2]).expect("settings");
+            let all = all.iter();
+            all.map(|one| (one.power_state, one.coalescing.is_some()))
+                .collect()
+        };
+        let plain = CandidateGroup::default();
+        let states = [(None, false), (Some(1), false), (Some(2), false)];
+        assert_eq!(of(&plain), states);
+        let limited = CandidateGroup {
+            max_cstates: vec!["C1".into()],
+            ..plain.clone()
+        };
+        assert_eq!(of(&limited), [(None, false)]);
+        let coalesced = CandidateGroup {
+            coalescing: vec!["8,100".into()],
+            ..plain
+        };
+        assert_eq!(of(&coalesced), [(None, true)]);
+    }
 }

@@ -7,6 +7,7 @@ use joulio_host::knobs::{
 use joulio_host::power_states::{FeatureRequest, coalescing};
 use joulio_host::{ChangeError, Changes};
 use joulio_nvme_spec::feature::InterruptCoalescing;
+use joulio_nvme_spec::identify::IdentifyController;
 use joulio_workload::{Member, Target};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,6 +31,24 @@ pub enum SettingError {
         "--coalescing: {0}: the kernel drives it: set its controller's by joulio power-states /dev/nvme0 --coalescing, which stays until joulio restore"
     )]
     NotDriven(String),
+    /// A power state on a device that the kernel drives.
+    #[error(
+        "--power-state: {0}: the kernel drives it: set its controller's by joulio power-states /dev/nvme0 --set, which stays until joulio restore"
+    )]
+    NoPowerControl(String),
+    /// A power state that a device does not have, or in which it does no I/O.
+    #[error("--power-state {state}: {device} does no I/O in it: it has {operational}")]
+    PowerState {
+        /// Number of the state.
+        state: u8,
+        /// Name of the device.
+        device: String,
+        /// Numbers of its operational states.
+        operational: String,
+    },
+    /// A power state for a run of another program.
+    #[error("--power-state: another program sets the device up by itself: leave it out")]
+    OfAnotherProgram,
     /// A value that the kernel does not allow, or a setting that it does not have.
     #[error(transparent)]
     Knob(#[from] KnobError),
@@ -48,6 +67,8 @@ pub struct ExperimentSettings {
     pub cpu_dma_latency: Option<u32>,
     /// Interrupt coalescing (feature 08h) of devices that joulio drives; `None`: left as it is.
     pub coalescing: Option<InterruptCoalescing>,
+    /// Power state (feature 02h) of devices that joulio drives; `None`: left as it is.
+    pub power_state: Option<u8>,
 }
 
 /// A combination of settings.
@@ -56,7 +77,7 @@ pub struct SettingCombination {
     /// Values by the names of the settings, as results show them.
     pub values: BTreeMap<String, String>,
     knobs: Vec<(Knob, String)>,
-    coalescing: Option<InterruptCoalescing>,
+    features: Vec<FeatureRequest>,
 }
 
 impl ExperimentSettings {
@@ -68,7 +89,7 @@ impl ExperimentSettings {
         &self,
         targets: &[Box<dyn Target>],
     ) -> Result<Vec<SettingCombination>, SettingError> {
-        let all = self.crossed_with(self.coalesced(targets)?, &disks(targets))?;
+        let all = self.crossed_with(self.of_devices(targets)?, &disks(targets))?;
         for (knob, value) in all.iter().flat_map(|combination| &combination.knobs) {
             Knobs::at(ROOT).plan(knob, value)?;
         }
@@ -94,8 +115,8 @@ impl ExperimentSettings {
         crossed(all, "max-cstate", &self.max_cstates, disks)
     }
 
-    /// Returns a combination of the interrupt coalescing alone.
-    fn coalesced(&self, targets: &[Box<dyn Target>]) -> Result<SettingCombination, SettingError> {
+    /// Returns a combination of the devices' features alone: interrupt coalescing and power state.
+    fn of_devices(&self, targets: &[Box<dyn Target>]) -> Result<SettingCombination, SettingError> {
         let mut combination = SettingCombination::default();
         if let Some(value) = self.coalescing {
             if let Some(other) = targets.iter().find(|target| target.power().is_none()) {
@@ -103,7 +124,28 @@ impl ExperimentSettings {
             }
             let words = coalescing::describe(value);
             combination.values.insert("coalescing".into(), words);
-            combination.coalescing = Some(value);
+            combination.features.push(FeatureRequest::Coalescing(value));
+        }
+        if let Some(state) = self.power_state {
+            for target in targets {
+                let device = target.info().name.clone();
+                let Some(power) = target.power() else {
+                    return Err(SettingError::NoPowerControl(device));
+                };
+                let states = operational_states(power.identify_controller());
+                if !states.contains(&state) {
+                    let states: Vec<_> = states.iter().map(u8::to_string).collect();
+                    return Err(SettingError::PowerState {
+                        state,
+                        device,
+                        operational: states.join(", "),
+                    });
+                }
+            }
+            let name = "power-state".to_owned();
+            combination.values.insert(name, state.to_string());
+            let request = FeatureRequest::PowerState(state);
+            combination.features.push(request);
         }
         Ok(combination)
     }
@@ -121,6 +163,13 @@ impl ExperimentSettings {
             .map(|us| ("cpu_dma_latency".into(), us.to_string()))
             .into_iter()
     }
+}
+
+/// Returns the numbers of the power states in which the controller of `identity` does I/Os.
+pub(crate) fn operational_states(identity: &IdentifyController) -> Vec<u8> {
+    let states = identity.power_states().iter().zip(0..);
+    let operational = states.filter(|(state, _)| !state.power_state_flags().nops());
+    operational.map(|(_, number)| number).collect()
 }
 
 /// Returns the disks that the kernel drives, without duplicates.
@@ -207,9 +256,8 @@ impl SettingCombination {
         );
         let mut changes = Changes::new(report);
         changes.knobs(Path::new(ROOT), &wanted)?;
-        let request = self.coalescing.map(FeatureRequest::Coalescing);
-        for controller in controllers.iter().filter(|_| request.is_some()) {
-            changes.features(controller, request.as_slice())?;
+        for controller in controllers.iter().filter(|_| !self.features.is_empty()) {
+            changes.features(controller, &self.features)?;
         }
         Ok(changes)
     }

@@ -5,7 +5,7 @@ use super::error::ExperimentError;
 use super::manifest::Manifest;
 use super::missing::{MissingRuns, run_name};
 use super::observer::Observer;
-use super::settings::{ExperimentSettings, SettingCombination};
+use super::settings::{ExperimentSettings, SettingCombination, operational_states};
 use crate::plan_costs::plan_costs;
 use crate::targets::{Demand, TargetOptions, open_targets, open_unchecked};
 use joulio_energy::Baseline;
@@ -110,6 +110,20 @@ impl Testbed {
         let values = self.controllers.iter();
         let mut values = values.map(|controller| controller.control().interrupt_coalescing());
         self.controllers.len() == self.targets.len() && values.all(|value| value.is_ok())
+    }
+
+    /// Returns the power states beside 0 in which all devices do I/Os; none unless joulio drives all of them.
+    pub(crate) fn power_states(&self) -> Vec<u8> {
+        let controllers = self.controllers.iter();
+        let each = controllers
+            .map(|controller| operational_states(controller.control().identify_controller()));
+        let common = each.reduce(|common, states| {
+            let both = common.into_iter();
+            both.filter(|state| states.contains(state)).collect()
+        });
+        let driven = self.controllers.len() == self.targets.len();
+        let common = common.filter(|_| driven).unwrap_or_default().into_iter();
+        common.filter(|state| *state > 0).collect()
     }
 
     /// Returns the sources of energy figures.

@@ -6,7 +6,9 @@ use super::machine::machine_here;
 use super::options::{SweepOptions, SweepOptionsError, devices_text};
 use super::order::PlannedRun;
 use super::runner::{RunFailure, Runner};
-use crate::experiment::{ExperimentError, IoLogError, Manifest, Neighbours, Observer, Testbed};
+use crate::experiment::{
+    ExperimentError, IoLogError, Manifest, Neighbours, Observer, SettingError, Testbed,
+};
 use crate::external::{External, ExternalRun};
 use crate::record::Platform;
 use crate::target_name::TargetName;
@@ -320,6 +322,9 @@ impl<'a> RealRunner<'a> {
             return Err(Factor::Coalescing.wrong(problem).into());
         }
         let settings = &options.settings;
+        if settings.power_state.is_some() {
+            return Err(ExperimentError::from(SettingError::OfAnotherProgram).into());
+        }
         let testbed = self.testbed(run, group)?;
         let combinations = testbed.combinations(settings)?;
         let _latency = settings.hold_latency().map_err(ExperimentError::from)?;

@@ -107,6 +107,27 @@ fn what_is_done_is_not_played_again() {
 }
 
 #[test]
+fn a_policy_is_compared_at_each_boundary_and_under_each_load() {
+    let room = TempDir::new().unwrap();
+    // Polling keeps its own promise in every cell, and so does active-check by polling.
+    let text = stdout(room.path(), &format!("{SMALL} --compare poll"));
+    let (whole, parts) = text
+        .split_once("\n poll over the best other")
+        .expect("the parts");
+    assert!(whole.contains("\n poll over  "), "{text}");
+    let cells = |part: &str| -> u64 {
+        let mut lines = parts.lines().map(str::trim);
+        let line = lines.find_map(|line| line.strip_prefix(part));
+        let first = line.and_then(|line| line.split_whitespace().next());
+        first.expect("a line").parse().expect("a number of cells")
+    };
+    // Three mechanisms, two depths and two loads at each of three boundaries.
+    let boundaries = ["at the wall", "at the package", "at the cores"];
+    assert_eq!(boundaries.map(cells), [12; 3]);
+    assert_eq!(["closed", "open-40"].map(cells), [18; 2]);
+}
+
+#[test]
 fn the_maps_are_a_picture_of_every_tile() {
     let room = TempDir::new().unwrap();
     let text = stdout(room.path(), &format!("{SMALL} --svg maps.svg --threads 2"));

@@ -2,6 +2,7 @@
 
 use super::summary::{Spread, policy_names, simulated};
 use joulio_twin::grid::{GridCell, Judged, LoadKind};
+use joulio_wait::Objective;
 
 /// Largest excess in joules, as a fraction of another policy's, with which a policy counts as as good.
 const AS_GOOD: f64 = 0.01;
@@ -12,7 +13,7 @@ const STEADY: f64 = 0.05;
 /// Energy of an I/O of one policy relative to another's, over the cells in which both keep the promise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Name of the other policy, or of a group such as "the best other".
+    /// Name of the other policy, of a group such as "the best other", or of a part of the cells.
     pub other: String,
     /// Number of cells in which both keep the promise.
     pub cells: usize,
@@ -61,35 +62,14 @@ pub struct SharedCpus {
 /// Compares the policy called `name` with the best of the others, with the oracle that knows completions, and with each
 /// other policy.
 pub fn comparisons(rows: &[&GridCell], name: &str) -> Vec<Comparison> {
-    let kept: Vec<(&GridCell, &Judged)> =
-        simulated(rows, name).filter(|(_, one)| one.keeps).collect();
-    let over = |other: &str, joules: &dyn Fn(&GridCell) -> Option<f64>| {
-        let ratio =
-            |(row, one): &(&GridCell, &Judged)| Some(one.joules_per_io / joules(row)? - 1.0);
-        let ratios: Vec<f64> = kept.iter().filter_map(ratio).collect();
-        Some(Comparison {
-            other: other.into(),
-            cells: ratios.len(),
-            mean: ratios.iter().sum::<f64>() / ratios.len() as f64,
-            as_good: ratios.iter().filter(|ratio| **ratio <= AS_GOOD).count() as f64
-                / ratios.len() as f64,
-            spread: Spread::of(ratios.into_iter())?,
-        })
-    };
-    let others = |row: &GridCell| {
-        let keep = row
-            .policies
-            .iter()
-            .filter(|one| one.keeps && one.policy != name);
-        keep.map(|one| one.joules_per_io).min_by(f64::total_cmp)
-    };
+    let kept = kept(rows, name);
     let oracle = |row: &GridCell| Some(row.oracle_joules_per_io?.completions);
     let mut all: Vec<Comparison> = Vec::new();
-    all.extend(over("the best other", &others));
-    all.extend(over("the oracle", &oracle));
+    all.extend(over(&kept, "the best other", &|row| best_other(row, name)));
+    all.extend(over(&kept, "the oracle", &oracle));
     let names = policy_names(rows.iter().copied()).into_iter();
     all.extend(names.filter(|other| *other != name).filter_map(|other| {
-        over(other, &|row| {
+        over(&kept, other, &|row| {
             let there = row.policies.iter().find(|one| one.policy == other);
             there.filter(|one| one.keeps).map(|one| one.joules_per_io)
         })
@@ -97,15 +77,72 @@ pub fn comparisons(rows: &[&GridCell], name: &str) -> Vec<Comparison> {
     all
 }
 
-/// Counts the promises that the policy called `name` keeps: for each load, then for all.
-pub fn kept_promises(rows: &[&GridCell], name: &str) -> Vec<KeptPromises> {
+/// Compares the policy called `name` with the best of the others in parts of the cells: at each boundary, and under
+/// each load. The name of the part stands for that of the other policy.
+pub fn comparisons_by_part(rows: &[&GridCell], name: &str) -> Vec<Comparison> {
+    let part = |part: String, is: &dyn Fn(&GridCell) -> bool| {
+        let here: Vec<&GridCell> = rows.iter().copied().filter(|row| is(row)).collect();
+        over(&kept(&here, name), &part, &|row| best_other(row, name))
+    };
+    let boundaries = Objective::ALL.into_iter();
+    let boundaries = boundaries.filter_map(|boundary| {
+        let name = format!("at the {boundary}");
+        part(name, &|row| row.view.boundary == boundary)
+    });
+    let loads = loads(rows).into_iter();
+    let loads = loads.filter_map(|load| {
+        let name = load.to_string();
+        part(name, &|row| row.scenario.load == load)
+    });
+    boundaries.chain(loads).collect()
+}
+
+/// Returns the cells in which the policy called `name` keeps the promise, with its results.
+fn kept<'a>(rows: &[&'a GridCell], name: &str) -> Vec<(&'a GridCell, &'a Judged)> {
+    let kept = simulated(rows, name).filter(|(_, one)| one.keeps);
+    kept.collect()
+}
+
+/// Returns the joules of an I/O of the best policy of `row` other than `name`.
+fn best_other(row: &GridCell, name: &str) -> Option<f64> {
+    let others = row.policies.iter();
+    let others = others.filter(|one| one.keeps && one.policy != name);
+    others.map(|one| one.joules_per_io).min_by(f64::total_cmp)
+}
+
+/// Compares the results in the cells `kept` with `joules`, those of an I/O of `other` where it keeps the promise;
+/// `None` if it does so in none of them.
+fn over(
+    kept: &[(&GridCell, &Judged)],
+    other: &str,
+    joules: &dyn Fn(&GridCell) -> Option<f64>,
+) -> Option<Comparison> {
+    let ratio = |(row, one): &(&GridCell, &Judged)| Some(one.joules_per_io / joules(row)? - 1.0);
+    let ratios: Vec<f64> = kept.iter().filter_map(ratio).collect();
+    Some(Comparison {
+        other: other.into(),
+        cells: ratios.len(),
+        mean: ratios.iter().sum::<f64>() / ratios.len() as f64,
+        as_good: ratios.iter().filter(|ratio| **ratio <= AS_GOOD).count() as f64
+            / ratios.len() as f64,
+        spread: Spread::of(ratios.into_iter())?,
+    })
+}
+
+/// Returns the loads of `rows`, each once.
+fn loads(rows: &[&GridCell]) -> Vec<LoadKind> {
     let mut loads: Vec<LoadKind> = Vec::new();
     for row in rows {
         if !loads.contains(&row.scenario.load) {
             loads.push(row.scenario.load);
         }
     }
-    let loads = loads.into_iter().map(Some).chain([None]);
+    loads
+}
+
+/// Counts the promises that the policy called `name` keeps: for each load, then for all.
+pub fn kept_promises(rows: &[&GridCell], name: &str) -> Vec<KeptPromises> {
+    let loads = loads(rows).into_iter().map(Some).chain([None]);
     let count = |load: Option<LoadKind>| {
         let here = simulated(rows, name)
             .filter(|(row, _)| load.is_none_or(|load| row.scenario.load == load));

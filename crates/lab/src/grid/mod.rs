@@ -9,7 +9,8 @@ mod summary;
 mod tiles;
 
 pub use comparison::{
-    Comparison, KeptPromises, SharedCpus, comparisons, kept_promises, on_shared_cpus,
+    Comparison, KeptPromises, SharedCpus, comparisons, comparisons_by_part, kept_promises,
+    on_shared_cpus,
 };
 pub use csv::csv;
 pub use error::{PictureError, SweepError};

@@ -2,7 +2,9 @@
 
 use super::share::percent;
 use crate::columns::columns;
-use joulio_lab::grid::{comparisons, kept_promises, on_shared_cpus};
+use joulio_lab::grid::{
+    Comparison, comparisons, comparisons_by_part, kept_promises, on_shared_cpus,
+};
 use joulio_twin::grid::GridCell;
 use std::fmt::Write;
 
@@ -44,11 +46,22 @@ fn kept(rows: &[&GridCell], name: &str) -> String {
     )
 }
 
-/// Formats a line for each other policy.
+/// Formats a line for each other policy, and then one for each boundary and load.
 fn joules(rows: &[&GridCell], name: &str) -> String {
-    let over = format!("{name} over");
+    let each = ratios(&format!("{name} over"), comparisons(rows, name));
+    let parts = ratios(
+        &format!("{name} over the best other"),
+        comparisons_by_part(rows, name),
+    );
+    format!(
+        "{each}\n{parts}Joules of an I/O over the other's, of the cells in which both keep the promise; as good: at most 1 % more.\n"
+    )
+}
+
+/// Formats a line for each of `all`, whose names are in a column with the heading `names`.
+fn ratios(names: &str, all: Vec<Comparison>) -> String {
     let header = [
-        &over,
+        names,
         "cells",
         "mean %*",
         "median %*",
@@ -56,7 +69,7 @@ fn joules(rows: &[&GridCell], name: &str) -> String {
         "worst %*",
         "as good %*",
     ];
-    let lines = comparisons(rows, name).into_iter().map(|one| {
+    let lines = all.into_iter().map(|one| {
         let spread = [
             one.mean,
             one.spread.median,
@@ -70,8 +83,5 @@ fn joules(rows: &[&GridCell], name: &str) -> String {
             .chain(figures)
             .collect::<Vec<_>>()
     });
-    format!(
-        "{}Joules of an I/O over the other's, of the cells in which both keep the promise; as good: at most 1 % more.\n",
-        columns(header, lines, 1)
-    )
+    columns(header, lines, 1)
 }

@@ -7,6 +7,10 @@
 namespace joulio {
 
 std::shared_ptr<Volume> Volume::Open(const Uri& uri, std::string* wrong) {
+  if (joulio_check_interface(JOULIO_INTERFACE) != 0) {
+    *wrong = joulio_error();
+    return nullptr;
+  }
   std::shared_ptr<Volume> made(new Volume(uri));
   const unsigned access = uri.allow_write ? JOULIO_ALLOW_WRITE : 0;
   made->controller_ = joulio_open(uri.device.c_str(), uri.queues, access);

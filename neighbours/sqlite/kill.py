@@ -6,10 +6,12 @@
 The shell inserts rows, each a transaction of its own, and prints each when SQLite has acknowledged it. After a
 number of them that is drawn it is killed with SIGKILL. The next shell has to find every acknowledged row as it was
 written, at most as many more as the shell had been given ahead (AHEAD), and a database that PRAGMA integrity_check
-finds nothing wrong with. It says how long that shell took, from its start to its first answer.
+finds nothing wrong with. It says how long that shell took, from its start to its first answer, and fails where it took
+more than a second of CPU time: not of time, as other programs may have the CPUs meanwhile.
 """
 import hashlib
 import random
+import resource
 import statistics
 import subprocess
 import sys
@@ -20,6 +22,8 @@ SHELL = ["sqlite3", "-init", "/dev/null"]
 MODES = ("delete", "truncate", "persist", "wal")
 # Rows that the shell is given before they are acknowledged, so that the kill comes in the midst of something.
 AHEAD = 40
+# CPU time that a shell may take to open the database after a kill.
+CPU_SECONDS_MAX = 1
 
 
 def open_lines(extension, disk, more=""):
@@ -74,11 +78,20 @@ def put(process, row):
     process.stdin.write(f"insert into t values ({row}, '{value(row)}');\nselect 'row ' || {row};\n")
 
 
+def cpu_seconds():
+    """CPU time of the shells that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def seconds_to_open(extension, disk):
     """From the start of a shell until it has opened the volume and the database, and has read from that."""
-    begin = time.monotonic()
+    begin, cpu_begin = time.monotonic(), cpu_seconds()
     shell(open_lines(extension, disk) + "select id from t limit 1;\n")
-    return time.monotonic() - begin
+    seconds, cpu = time.monotonic() - begin, cpu_seconds() - cpu_begin
+    if cpu > CPU_SECONDS_MAX:
+        sys.exit(f"the next open took {cpu:.2f} s of CPU time: at most {CPU_SECONDS_MAX} s is allowed")
+    return seconds
 
 
 def check(extension, disk, acknowledged):

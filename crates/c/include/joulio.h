@@ -457,8 +457,19 @@ struct joulio_controller *joulio_open(const char *device,
                                       unsigned int queues,
                                       unsigned int flags);
 
-// Closes the controller; NULL is allowed. Its queues and buffers may be closed later: the device is shut down with the
-// last of them. Returns 0, or a negative errno: it is not a controller, or closed already.
+// Opens another namespace of the same controller: a handle with which queues for it are made, and which is closed
+// with joulio_close(), before `controller` or after it. It permits writes if `controller` does. Buffers and arenas of
+// either handle serve both, and both share the controller's queue pairs. Identify by joulio_admin() lists the
+// namespaces (CNS 02h). Returns NULL on failure, see joulio_error(): the namespace does not exist, or has a format
+// that joulio does not support.
+//
+// # Safety
+// `controller` is NULL or a controller.
+struct joulio_controller *joulio_namespace_open(struct joulio_controller *controller,
+                                                uint32_t nsid);
+
+// Closes the controller; NULL is allowed. Its queues, buffers and other namespaces may be closed later: the device is
+// shut down with the last of them. Returns 0, or a negative errno: it is not a controller, or closed already.
 //
 // # Safety
 // `controller` is NULL or a controller.

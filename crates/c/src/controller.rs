@@ -107,6 +107,31 @@ pub unsafe extern "C" fn joulio_open(
     })
 }
 
+/// Opens another namespace of the same controller: a handle with which queues for it are made, and which is closed
+/// with joulio_close(), before `controller` or after it. It permits writes if `controller` does. Buffers and arenas of
+/// either handle serve both, and both share the controller's queue pairs. Identify by joulio_admin() lists the
+/// namespaces (CNS 02h). Returns NULL on failure, see joulio_error(): the namespace does not exist, or has a format
+/// that joulio does not support.
+///
+/// # Safety
+/// `controller` is NULL or a controller.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_namespace_open(
+    controller: *mut joulio_controller,
+    nsid: u32,
+) -> *mut joulio_controller {
+    guarded_pointer(|| {
+        // SAFETY: by the caller.
+        let controller = unsafe { handle::get(controller) }?;
+        let opened = controller.opened().with_namespace(nsid);
+        let opened = opened.map_err(|error| Failure::new(Errno::NODEV, error))?;
+        Ok(handle::make(OpenController {
+            opened,
+            may_write: controller.may_write(),
+        }))
+    })
+}
+
 /// Makes a handle of an open controller, for the example that counts the cost of C.
 ///
 /// # Panics
@@ -119,8 +144,8 @@ pub fn controller_of<D: Device>(controller: Controller<D>) -> *mut joulio_contro
     })
 }
 
-/// Closes the controller; NULL is allowed. Its queues and buffers may be closed later: the device is shut down with the
-/// last of them. Returns 0, or a negative errno: it is not a controller, or closed already.
+/// Closes the controller; NULL is allowed. Its queues, buffers and other namespaces may be closed later: the device is
+/// shut down with the last of them. Returns 0, or a negative errno: it is not a controller, or closed already.
 ///
 /// # Safety
 /// `controller` is NULL or a controller.

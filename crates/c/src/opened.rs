@@ -14,6 +14,8 @@ use std::sync::Arc;
 /// A controller of any back end.
 pub(crate) trait AnyController: Send {
     fn namespace(&self) -> &Namespace;
+    /// Opens the namespace `nsid` of the same controller.
+    fn with_namespace(&self, nsid: u32) -> Result<Box<dyn AnyController>, NvmeError>;
     fn max_transfer(&self) -> u32;
     fn buffers(&self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, NvmeError>;
     fn arena(&self, len: usize) -> Result<Arena, NvmeError>;
@@ -92,6 +94,14 @@ impl<D: Device> Opened<D> {
 impl<D: Device> AnyController for Opened<D> {
     fn namespace(&self) -> &Namespace {
         &self.namespace
+    }
+
+    fn with_namespace(&self, nsid: u32) -> Result<Box<dyn AnyController>, NvmeError> {
+        Ok(Box::new(Opened {
+            controller: Arc::clone(&self.controller),
+            namespace: self.controller.namespace(nsid)?,
+            emulated: self.emulated,
+        }))
     }
 
     fn max_transfer(&self) -> u32 {

@@ -25,6 +25,7 @@ static void misuse(void)
 	CHECK(!joulio_queue_create(NULL, 1, "poll") && says("controller is NULL"));
 	CHECK(!joulio_buffer_alloc(NULL, 1) && says("controller is NULL"));
 	CHECK(joulio_namespace_info(NULL, &ns) == -EINVAL);
+	CHECK(!joulio_namespace_open(NULL, 1) && says("controller is NULL"));
 	CHECK(joulio_read(NULL, 0, 1, NULL, 0) == -EINVAL && says("queue is NULL"));
 	CHECK(joulio_write(NULL, 0, 1, NULL, 0) == -EINVAL);
 	CHECK(joulio_submit(NULL, command, NULL, 0) == -EINVAL);
@@ -107,6 +108,7 @@ static void misuse(void)
 	CHECK(joulio_buffer_data(other) == NULL && joulio_buffer_length(other) == 0);
 	CHECK(joulio_close(reader) == -EBADF && says("controller is not open"));
 	CHECK(joulio_namespace_info(reader, &ns) == -EBADF);
+	CHECK(!joulio_namespace_open(reader, 1) && says("controller is not open"));
 	CHECK(!joulio_queue_create(reader, 1, "poll") && says("controller is not open"));
 	CHECK(!joulio_buffer_alloc(reader, 1) && says("controller is not open"));
 	CHECK(!joulio_meters_open(NULL, reader) && says("controller is not open"));
@@ -308,6 +310,32 @@ static void batches(void)
 		CHECK(joulio_buffer_free(buffers[i]) == 0);
 	CHECK(joulio_buffer_free(own) == 0);
 	CHECK(joulio_close(controller) == 0 && joulio_close(reader) == 0);
+}
+
+/* A handle of a namespace keeps the controller, and shares its buffers and its permission to write. */
+static void namespaces(void)
+{
+	struct joulio_controller *writer = joulio_open(DEVICE, 2, JOULIO_ALLOW_WRITE);
+	struct joulio_controller *reader = joulio_open(DEVICE, 1, 0);
+	struct joulio_controller *same = joulio_namespace_open(writer, 1);
+	struct joulio_controller *other = joulio_namespace_open(reader, 1);
+	struct joulio_buffer *buffer = joulio_buffer_alloc(writer, 4096);
+	struct joulio_namespace ns;
+
+	CHECK(!joulio_namespace_open(writer, 0) && says("no active namespace 0"));
+	CHECK(!joulio_namespace_open(writer, 2) && says("no active namespace 2; it has: 1"));
+	CHECK(same && joulio_namespace_info(same, &ns) == 0 && ns.nsid == 1);
+	CHECK(joulio_close(writer) == 0);
+	struct joulio_queue *queue = joulio_queue_create(same, 1, "poll");
+	CHECK(joulio_write(queue, 0, 8, buffer, 3) == 0 && ended(queue, 3) == 0);
+	struct joulio_queue *reads = joulio_queue_create(other, 1, "poll");
+	struct joulio_buffer *own = joulio_buffer_alloc(other, 4096);
+	CHECK(joulio_write(reads, 0, 8, own, 4) == -EPERM && says("JOULIO_ALLOW_WRITE"));
+	CHECK(joulio_read(reads, 0, 8, own, 4) == 0 && ended(reads, 4) == 0);
+	CHECK(joulio_queue_destroy(queue) == 0 && joulio_queue_destroy(reads) == 0);
+	CHECK(joulio_buffer_free(buffer) == 0 && joulio_buffer_free(own) == 0);
+	CHECK(joulio_close(same) == 0 && joulio_close(same) == -EBADF);
+	CHECK(joulio_close(reader) == 0 && joulio_close(other) == 0);
 }
 
 static void admin(void)
@@ -542,6 +570,7 @@ int main(void)
 	other_commands();
 	batches();
 	event_loop();
+	namespaces();
 	admin();
 	energy();
 	return ended_badly();

@@ -196,6 +196,20 @@ int joulio_admin(struct joulio_controller *controller,
                  size_t length,
                  uint32_t *result);
 
+// Runs an admin command as joulio_admin() does, with `buffer` for its data: for more than 4096 bytes, up to the
+// `max_transfer` of joulio_namespace_info(). The command's own dwords tell how many bytes it moves, and the buffer has
+// at least as many (4096 for a feature). The buffer is the caller's again when this returns, except that after
+// -EIO the device may keep its memory (joulio_buffer_data() is NULL then). Returns 0, or a negative errno as
+// joulio_admin(); -EBUSY: the buffer is in flight.
+//
+// # Safety
+// `controller` and `buffer` are NULL or handles, `command` is NULL or points to 64 bytes, `result` is NULL or may be
+// written to.
+int joulio_admin_buffer(struct joulio_controller *controller,
+                        const uint8_t *command,
+                        struct joulio_buffer *buffer,
+                        uint32_t *result);
+
 // Allocates an arena of at least `length` zeroed bytes, of huge pages where there are some. NULL:
 // joulio_error() says why.
 //

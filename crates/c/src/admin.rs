@@ -1,5 +1,7 @@
 //! Raw admin commands.
 
+use crate::buffer_handle::{in_flight, joulio_buffer};
+use crate::commands::command_at;
 use crate::controller::joulio_controller;
 use crate::error::{Failure, guarded};
 use crate::handle;
@@ -9,6 +11,9 @@ use joulio_nvme_spec::feature::FeatureId;
 use joulio_nvme_spec::{AdminOpcode, Command, PAGE_SIZE};
 use rustix::io::Errno;
 use std::ffi::{c_int, c_void};
+
+/// Name of the commands in errors.
+const NAME: &str = "admin command";
 
 /// Runs any admin command and waits for its end: `command` points to its 64 bytes with CID, FUSE, PSDT,
 /// MPTR and both PRPs zero. `data`, at most 4096 bytes, is read or written as the opcode says; NULL with
@@ -32,15 +37,11 @@ pub unsafe extern "C" fn joulio_admin(
     guarded(|| {
         // SAFETY: by the caller.
         let controller = unsafe { handle::get(controller) }?;
-        if command.is_null() {
-            return Err(Failure::null("command"));
-        }
+        // SAFETY: by the caller.
+        let command = unsafe { command_at(command) }?;
         if data.is_null() && length != 0 {
             return Err(Failure::null("data"));
         }
-        // SAFETY: by the caller.
-        let bytes = unsafe { command.cast::<[u8; size_of::<Command>()]>().read() };
-        let command: Command = zerocopy::transmute!(bytes);
         check(&command, length, controller.may_write())?;
         let moves = match length {
             0 => Moves::Nothing,
@@ -59,9 +60,7 @@ pub unsafe extern "C" fn joulio_admin(
             }
         };
         let control = controller.opened().control();
-        let dword0 = control
-            .admin("admin command", command, moved)
-            .map_err(not_run)?;
+        let dword0 = control.admin(NAME, command, moved).map_err(not_run)?;
         if let Moves::In = moves {
             // SAFETY: as above.
             unsafe { data.cast::<u8>().copy_from(page.as_ptr(), length) };
@@ -69,6 +68,57 @@ pub unsafe extern "C" fn joulio_admin(
         if !result.is_null() {
             // SAFETY: by the caller.
             unsafe { result.write(dword0) };
+        }
+        Ok(0)
+    })
+}
+
+/// Runs an admin command as joulio_admin() does, with `buffer` for its data: for more than 4096 bytes, up to the
+/// `max_transfer` of joulio_namespace_info(). The command's own dwords tell how many bytes it moves, and the buffer has
+/// at least as many (4096 for a feature). The buffer is the caller's again when this returns, except that after
+/// -EIO the device may keep its memory (joulio_buffer_data() is NULL then). Returns 0, or a negative errno as
+/// joulio_admin(); -EBUSY: the buffer is in flight.
+///
+/// # Safety
+/// `controller` and `buffer` are NULL or handles, `command` is NULL or points to 64 bytes, `result` is NULL or may be
+/// written to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_admin_buffer(
+    controller: *mut joulio_controller,
+    command: *const u8,
+    buffer: *mut joulio_buffer,
+    result: *mut u32,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let controller = unsafe { handle::get(controller) }?;
+        // SAFETY: by the caller.
+        let command = unsafe { command_at(command) }?;
+        check_fields(&command)?;
+        check_sent(&command)?;
+        check_leave(&command, controller.may_write())?;
+        // SAFETY: by the caller.
+        let held = unsafe { handle::get(buffer) }?;
+        let memory = held.take(0).ok_or_else(in_flight)?;
+        let opened = controller.opened();
+        let completed = match opened.admin(command, memory) {
+            Ok(completed) => completed,
+            Err(rejected) => {
+                held.put_or_lose(rejected.buffer);
+                return Err(not_run(rejected.reason));
+            }
+        };
+        held.put_or_lose(completed.buffer);
+        if !completed.status.is_success() {
+            return Err(not_run(NvmeError::Admin {
+                device: opened.control().device_name().into(),
+                command: NAME,
+                status: completed.status,
+            }));
+        }
+        if !result.is_null() {
+            // SAFETY: by the caller.
+            unsafe { result.write(completed.dw0) };
         }
         Ok(0)
     })
@@ -106,26 +156,15 @@ impl Moves {
 /// Refuses commands that would break the driver, let the device transfer more than `length` bytes, or change the
 /// device.
 fn check(command: &Command, length: usize, may_write: bool) -> Result<(), Failure> {
-    let opcode = command.dword0().opc();
-    let others = command.mptr.get() | command.prp1.get() | command.prp2.get();
     let invalid = |text: String| Err(Failure::new(Errno::INVAL, text));
-    if command.dword0() != Cdw0::new().with_opc(opcode) || others != 0 {
+    check_fields(command)?;
+    if length > PAGE_SIZE {
         return invalid(format!(
-            "admin command {opcode:02x}h: CID, FUSE, PSDT, MPTR and PRPs are the driver's: leave them zero"
+            "{length} bytes of data: the maximum is 4096 (joulio_admin_buffer() moves more)"
         ));
     }
-    if length > PAGE_SIZE {
-        return invalid(format!("{length} bytes of data: the maximum is 4096"));
-    }
-    let opcode = AdminOpcode(opcode);
-    if is_never_sent(opcode) {
-        let text = format!(
-            "admin command {:02x}h is not sent: queues and events are the driver's, and nothing \
-             formats a device",
-            opcode.0
-        );
-        return Err(Failure::new(Errno::PERM, text));
-    }
+    check_sent(command)?;
+    let opcode = AdminOpcode(command.dword0().opc());
     match (needs(command), Moves::of(opcode.0)) {
         (Some(needs), _) if needs != length => {
             return invalid(format!(
@@ -151,12 +190,44 @@ fn check(command: &Command, length: usize, may_write: bool) -> Result<(), Failur
         }
         _ => {}
     }
-    if !may_write && !only_reads(opcode) {
-        let text = "the device was opened without JOULIO_ALLOW_WRITE: only Identify, Get Log Page \
-                    and Get Features are sent";
-        return Err(Failure::new(Errno::PERM, text));
+    check_leave(command, may_write)
+}
+
+/// Refuses fields that the driver sets.
+fn check_fields(command: &Command) -> Result<(), Failure> {
+    let opcode = command.dword0().opc();
+    let others = command.mptr.get() | command.prp1.get() | command.prp2.get();
+    if command.dword0() == Cdw0::new().with_opc(opcode) && others == 0 {
+        return Ok(());
     }
-    Ok(())
+    let text = format!(
+        "admin command {opcode:02x}h: CID, FUSE, PSDT, MPTR and PRPs are the driver's: leave them zero"
+    );
+    Err(Failure::new(Errno::INVAL, text))
+}
+
+/// Refuses commands that are never sent.
+fn check_sent(command: &Command) -> Result<(), Failure> {
+    let opcode = AdminOpcode(command.dword0().opc());
+    if !is_never_sent(opcode) {
+        return Ok(());
+    }
+    let text = format!(
+        "admin command {:02x}h is not sent: queues and events are the driver's, and nothing \
+         formats a device",
+        opcode.0
+    );
+    Err(Failure::new(Errno::PERM, text))
+}
+
+/// Refuses a command that may change the device, if that is not permitted.
+fn check_leave(command: &Command, may_write: bool) -> Result<(), Failure> {
+    if may_write || only_reads(AdminOpcode(command.dword0().opc())) {
+        return Ok(());
+    }
+    let text = "the device was opened without JOULIO_ALLOW_WRITE: only Identify, Get Log Page \
+                and Get Features are sent";
+    Err(Failure::new(Errno::PERM, text))
 }
 
 fn is_never_sent(opcode: AdminOpcode) -> bool {

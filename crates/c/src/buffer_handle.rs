@@ -75,6 +75,14 @@ impl Buffer {
         std::mem::forget(std::mem::replace(&mut self.memory, memory.take()));
     }
 
+    /// Returns the buffer to the caller, without its memory if that is `None`.
+    pub(crate) fn put_or_lose(&mut self, memory: Option<DmaBuffer>) {
+        match memory {
+            Some(memory) => self.put(memory),
+            None => self.lose(),
+        }
+    }
+
     /// Returns the buffer to the caller without its memory, which the device keeps.
     pub(crate) fn lose(&mut self) {
         self.is_lost = true;
@@ -98,10 +106,7 @@ pub(crate) extern "C" fn refuse_in_flight() -> c_int {
 /// Returns the buffers of a list, whose handles begin at `first`, to the caller.
 pub(crate) fn give_back(first: *mut joulio_buffer, list: BufferList) {
     let mut memory = list.into_iter();
-    each(first, |held| match memory.next() {
-        Some(memory) => held.put(memory),
-        None => held.lose(),
-    });
+    each(first, |held| held.put_or_lose(memory.next()));
 }
 
 /// Marks the buffers of a list, whose handles begin at `first`, as lost: the device keeps them.

@@ -7,7 +7,10 @@ use ::joulio_volume::{BlockStore, NvmeStore, StoreError};
 use joulio_device::{Arena, Device, DmaBuffer, SharedMemory};
 use joulio_host::controller::{OwnAddress, SharedPowerControl, open_pcie, open_vfio_user};
 use joulio_lab::{DeviceKind, DeviceName, EmulatedUse, OpenError};
-use joulio_nvme::{Controller, ControllerOptions, Namespace, NvmeError};
+use joulio_nvme::{
+    AdminCompleted, AdminRejected, Controller, ControllerOptions, Namespace, NvmeError,
+};
+use joulio_nvme_spec::Command;
 use joulio_wait::{AnyPolicy, WaitCounters};
 use std::sync::Arc;
 
@@ -23,6 +26,8 @@ pub(crate) trait AnyController: Send {
     fn register(&self, memory: SharedMemory) -> Result<Arena, NvmeError>;
     /// Returns the controller's admin commands, for users that outlive its handle.
     fn control(&self) -> SharedPowerControl;
+    /// Executes an admin command that moves its data to or from `memory`, and waits for its completion.
+    fn admin(&self, command: Command, memory: DmaBuffer) -> Result<AdminCompleted, AdminRejected>;
     fn is_emulated(&self) -> bool;
     /// Opens the namespace as the blocks of a volume, for threads that wait with policies that `policy` makes.
     fn store(
@@ -124,6 +129,10 @@ impl<D: Device> AnyController for Opened<D> {
     fn control(&self) -> SharedPowerControl {
         let controller: Arc<Controller<D>> = Arc::clone(&self.controller);
         controller
+    }
+
+    fn admin(&self, command: Command, memory: DmaBuffer) -> Result<AdminCompleted, AdminRejected> {
+        self.controller.submit_admin_with_data(command, memory)
     }
 
     fn is_emulated(&self) -> bool {

@@ -42,6 +42,7 @@ static void misuse(void)
 	CHECK(joulio_deallocate(NULL, NULL, 1, NULL, 0) == -EINVAL && says("queue is NULL"));
 	CHECK(joulio_set_slo(NULL, "15us") == -EINVAL && says("queue is NULL"));
 	CHECK(joulio_admin(NULL, command, NULL, 0, NULL) == -EINVAL && says("controller is NULL"));
+	CHECK(joulio_admin_buffer(NULL, command, NULL, NULL) == -EINVAL && says("controller is NULL"));
 	CHECK(joulio_buffer_alloc_many(NULL, 1, 4096, NULL) == -EINVAL && says("buffers is NULL"));
 	CHECK(joulio_meters_start(NULL) == -EINVAL && says("meters is NULL"));
 	CHECK(joulio_meters_stop(NULL, NULL, 0) == -EINVAL && says("meters is NULL"));
@@ -400,6 +401,61 @@ static void admin(void)
 	CHECK(joulio_close(reader) == 0 && joulio_close(writer) == 0);
 }
 
+/* Data of more than a page, in a buffer. */
+static void admin_buffer(void)
+{
+	struct joulio_controller *reader = joulio_open(DEVICE, 1, 0);
+	struct joulio_controller *writer = joulio_open(DEVICE, 1, JOULIO_ALLOW_WRITE);
+	struct joulio_queue *queue = joulio_queue_create(reader, 1, "poll");
+	struct joulio_buffer *buffer = joulio_buffer_alloc(reader, 8192);
+	struct joulio_buffer *own = joulio_buffer_alloc(writer, 8192);
+	unsigned char command[64] = {0}, *bytes = joulio_buffer_data(buffer);
+	uint32_t result = 0xffffffff;
+
+	command[0] = 0x06; /* Identify */
+	command[40] = 1;   /* Controller */
+	memset(bytes, 0xff, 8192);
+	CHECK(joulio_admin_buffer(reader, command, buffer, &result) == 0 && result == 0);
+	CHECK(bytes[4] >= 0x20 && bytes[4] < 0x7f && bytes[4096] == 0xff);
+	CHECK(joulio_admin_buffer(reader, NULL, buffer, NULL) == -EINVAL && says("command is NULL"));
+	CHECK(joulio_admin_buffer(reader, command, NULL, NULL) == -EINVAL && says("buffer is NULL"));
+	CHECK(joulio_admin_buffer(reader, command, own, NULL) == -EINVAL && says("another device"));
+	command[24] = 1; /* PRP1 */
+	CHECK(joulio_admin_buffer(reader, command, buffer, NULL) == -EINVAL && says("PRP"));
+	memset(command, 0, sizeof command);
+	command[0] = 0x02; /* Get Log Page: SMART, 8192 bytes */
+	command[4] = command[5] = command[6] = command[7] = 0xff;
+	command[40] = 2;
+	command[42] = 0xff;
+	command[43] = 0x07;
+	memset(bytes, 0xff, 8192);
+	CHECK(joulio_admin_buffer(reader, command, buffer, NULL) == 0);
+	CHECK(bytes[1] == 300 % 256 && bytes[2] == 300 / 256); /* kelvins */
+	command[43] = 0x0f; /* 16384 bytes */
+	CHECK(joulio_admin_buffer(reader, command, buffer, NULL) == -EINVAL && says("shorter"));
+	command[43] = 0x07;
+	command[40] = 0xee;
+	CHECK(joulio_admin_buffer(reader, command, buffer, NULL) == -EIO && says("admin command"));
+	/* In flight. */
+	CHECK(joulio_read(queue, 0, 1, buffer, 7) == 0);
+	CHECK(joulio_admin_buffer(reader, command, buffer, NULL) == -EBUSY && says("in flight"));
+	CHECK(ended(queue, 7) == 0);
+	memset(command, 0, sizeof command);
+	command[0] = 0x11; /* Firmware Image Download: 8192 bytes */
+	command[40] = 0xff;
+	command[41] = 0x07;
+	CHECK(joulio_admin_buffer(reader, command, buffer, NULL) == -EPERM && says("JOULIO_ALLOW_WRITE"));
+	CHECK(joulio_admin_buffer(writer, command, own, NULL) == -EIO && *joulio_error());
+	command[0] = 0x80; /* Format NVM */
+	CHECK(joulio_admin_buffer(writer, command, own, NULL) == -EPERM && says("formats"));
+	command[0] = 0x18; /* Keep Alive: no data */
+	CHECK(joulio_admin_buffer(writer, command, own, NULL) == -EINVAL && *joulio_error());
+	/* After all that the buffers are the caller's. */
+	CHECK(joulio_buffer_data(buffer) == bytes && joulio_queue_destroy(queue) == 0);
+	CHECK(joulio_buffer_free(buffer) == 0 && joulio_buffer_free(own) == 0);
+	CHECK(joulio_close(reader) == 0 && joulio_close(writer) == 0);
+}
+
 /* An emulated device has a meter, whose watts are its profile's. */
 static void energy(void)
 {
@@ -572,6 +628,7 @@ int main(void)
 	event_loop();
 	namespaces();
 	admin();
+	admin_buffer();
 	energy();
 	return ended_badly();
 }

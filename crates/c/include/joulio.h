@@ -749,6 +749,19 @@ int joulio_set_completion(struct joulio_queue *queue,
 int joulio_set_slo(struct joulio_queue *queue,
                    const char *slo);
 
+// Directs the interrupts that the queue's completion mode blocks for to `cpu`, the CPU of the thread that waits, and
+// writes the CPUs that then take them to `cpus`, at most `max`; NULL if `max` is 0. The setting lasts until the
+// controller is closed, also in other completion modes. Returns the number of those CPUs, also if it is above `max`;
+// 0: the mode has no interrupts that the kernel takes, or no CPU takes them, as of an emulated device; or a negative
+// errno of the system: -EACCES or -EPERM: it takes root; -EINVAL: the CPU is not online.
+//
+// # Safety
+// `queue` is NULL or a queue; `cpus` is NULL or has room for `max`.
+int joulio_direct_interrupts(struct joulio_queue *queue,
+                             unsigned int cpu,
+                             unsigned int *cpus,
+                             unsigned int max);
+
 // Stores the counts of the queue in `*counters`. Returns 0, or a negative errno.
 //
 // # Safety

@@ -1,8 +1,9 @@
 //! Commands on a queue pair of any back end.
 
 use joulio_device::{BufferList, DmaBuffer};
-use joulio_nvme::{PolicyError, Rejected, RejectedList, SubmitError, Transfer};
+use joulio_nvme::{NvmeError, PolicyError, Rejected, RejectedList, SubmitError, Transfer};
 use joulio_nvme_spec::Command;
+use joulio_units::CpuList;
 use joulio_wait::AnyPolicy;
 use std::ops::Range;
 
@@ -22,6 +23,8 @@ pub(crate) trait Commands: Send {
     /// Calls `each` with the driver's tag of each outstanding command.
     fn each_tag(&mut self, each: &mut dyn FnMut(u64));
     fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError>;
+    /// Directs the interrupts to `cpu`, and returns the CPUs that then take them; `None`: no CPU does.
+    fn direct_interrupts(&mut self, cpu: usize) -> Result<Option<CpuList>, NvmeError>;
 }
 
 /// A command that transfers data, other than the usual reads and writes.

@@ -6,7 +6,9 @@ use crate::error::{Failure, guarded, guarded_pointer};
 use crate::handle;
 use crate::queue_handle::{Backlog, CALLS, Queue, joulio_queue};
 use crate::slots::{DriverTag, Slots};
+use joulio_device::DeviceError;
 use joulio_job::{CompletionMode, parse_slo};
+use joulio_nvme::NvmeError;
 use joulio_wait::{Adaptive, AnyPolicy, Goal, Promised, StepKind, WaitCosts, WaitCounters, Waiter};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -180,6 +182,46 @@ pub unsafe extern "C" fn joulio_set_slo(queue: *mut joulio_queue, slo: *const c_
         set.map_err(|error| Failure::new(Errno::NOTSUP, error))?;
         Ok(0)
     })
+}
+
+/// Directs the interrupts that the queue's completion mode blocks for to `cpu`, the CPU of the thread that waits, and
+/// writes the CPUs that then take them to `cpus`, at most `max`; NULL if `max` is 0. The setting lasts until the
+/// controller is closed, also in other completion modes. Returns the number of those CPUs, also if it is above `max`;
+/// 0: the mode has no interrupts that the kernel takes, or no CPU takes them, as of an emulated device; or a negative
+/// errno of the system: -EACCES or -EPERM: it takes root; -EINVAL: the CPU is not online.
+///
+/// # Safety
+/// `queue` is NULL or a queue; `cpus` is NULL or has room for `max`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_direct_interrupts(
+    queue: *mut joulio_queue,
+    cpu: c_uint,
+    cpus: *mut c_uint,
+    max: c_uint,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let queue = unsafe { handle::get(queue) }?;
+        if cpus.is_null() && max != 0 {
+            return Err(Failure::null("cpus"));
+        }
+        let directed = queue.opened.direct_interrupts(cpu as usize);
+        let directed = directed.map_err(not_directed)?.unwrap_or_default();
+        for (at, one) in directed.iter().take(max as usize).enumerate() {
+            // SAFETY: below `max`, by the caller.
+            unsafe { cpus.add(at).write(one) };
+        }
+        Ok(directed.iter().count() as c_int)
+    })
+}
+
+/// Makes the failure of interrupts that were not directed, with the system's errno.
+fn not_directed(error: NvmeError) -> Failure {
+    let errno = match &error {
+        NvmeError::Device(DeviceError::Os { source, .. }) => Errno::from_io_error(source),
+        _ => None,
+    };
+    Failure::new(errno.unwrap_or(Errno::IO), error)
 }
 
 /// Stores the counts of the queue in `*counters`. Returns 0, or a negative errno.

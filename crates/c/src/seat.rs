@@ -9,9 +9,10 @@ use crate::queue_handle::{Queue, refuse_write};
 use crate::slots::DriverTag;
 use joulio_device::{BufferList, Device, DmaBuffer};
 use joulio_nvme::{
-    Namespace, PolicyError, QueuePair, Rejected, RejectedList, SubmitError, Transfer,
+    Namespace, NvmeError, PolicyError, QueuePair, Rejected, RejectedList, SubmitError, Transfer,
 };
 use joulio_nvme_spec::Command;
+use joulio_units::CpuList;
 use joulio_wait::AnyPolicy;
 use rustix::io::Errno;
 use std::ffi::c_int;
@@ -268,5 +269,9 @@ impl<S: Seat> Commands for S {
 
     fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError> {
         self.with(|queue, _| queue.set_policy(policy))
+    }
+
+    fn direct_interrupts(&mut self, cpu: usize) -> Result<Option<CpuList>, NvmeError> {
+        self.with(|queue, _| queue.direct_interrupts(cpu))
     }
 }

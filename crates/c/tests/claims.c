@@ -36,6 +36,7 @@ static void misuse(void)
 	CHECK(joulio_outstanding(NULL) == -EINVAL);
 	CHECK(joulio_set_completion(NULL, "poll") == -EINVAL);
 	CHECK(joulio_queue_counters(NULL, &counters) == -EINVAL);
+	CHECK(joulio_direct_interrupts(NULL, 0, NULL, 0) == -EINVAL && says("queue is NULL"));
 	CHECK(joulio_buffer_data(NULL) == NULL && joulio_buffer_length(NULL) == 0);
 	CHECK(joulio_buffer_free(NULL) == 0);
 	CHECK(joulio_flush(NULL, 0) == -EINVAL && says("queue is NULL"));
@@ -586,6 +587,13 @@ static void event_loop(void)
 		CHECK(done.status == 0 && done.buffer == buffer);
 	}
 	CHECK(joulio_fd(queue) == fd);
+	/* No CPU of this machine takes an emulated device's interrupts. */
+	unsigned cpus[4] = {77, 77, 77, 77};
+	CHECK(joulio_direct_interrupts(queue, 0, cpus, 4) == 0 && cpus[0] == 77);
+	CHECK(joulio_direct_interrupts(queue, 0, NULL, 0) == 0);
+	CHECK(joulio_direct_interrupts(queue, 0, NULL, 4) == -EINVAL && says("cpus is NULL"));
+	CHECK(joulio_set_completion(queue, "poll") == 0);
+	CHECK(joulio_direct_interrupts(queue, 0, cpus, 4) == 0);
 	CHECK(joulio_queue_counters(queue, &counters) == 0 && counters.polls >= 200);
 	CHECK(joulio_queue_counters(queue, NULL) == -EINVAL);
 	joulio_queue_destroy(queue);

@@ -107,6 +107,28 @@ struct joulio_completion {
   uint16_t status;
 };
 
+// Options of joulio_open_with(). A field that is zero has its default: set `size`, and then only what differs. Later
+// versions add fields at the end.
+struct joulio_options {
+  // Bytes of the structure, by which the library knows its version: sizeof(struct joulio_options).
+  size_t size;
+  // Time limit of an admin command in nanoseconds, at least 1000000, after which the controller is reset; 0: 60 s.
+  uint64_t admin_timeout_ns;
+  // Time limit of an I/O command in nanoseconds, at least 1000000: after it the command is aborted, and after as
+  // long again the controller is reset. Time in which no thread waits does not count. 0: 30 s.
+  uint64_t io_timeout_ns;
+  // Largest host memory buffer in bytes that is lent to a controller without memory of its own; 0: 128 MiB.
+  uint64_t host_memory_max;
+  // Number of queue pairs that will be made, up to 65535; the controller may give fewer. 0: one for each CPU.
+  unsigned int queues;
+  // Number of times, up to 255, that a failed command is sent again, where its status allows it or a reset ended it.
+  unsigned int retries;
+  // 1: buffers are described by PRPs alone; 0: also by SGLs, where the controller has them.
+  unsigned int no_sgls;
+  // 1: no host memory is lent; 0: as much as the controller wants, up to `host_memory_max`.
+  unsigned int no_host_memory;
+};
+
 // A namespace, and what one command to it can move.
 struct joulio_namespace {
   // Namespace identifier.
@@ -470,6 +492,15 @@ int joulio_outstanding(struct joulio_queue *queue);
 struct joulio_controller *joulio_open(const char *device,
                                       unsigned int queues,
                                       unsigned int flags);
+
+// Opens a device as joulio_open() does, with `options`; NULL: all defaults. Returns NULL on failure, see
+// joulio_error().
+//
+// # Safety
+// `device` is NULL or a C string; `options` is NULL or has as many bytes as its `size` says.
+struct joulio_controller *joulio_open_with(const char *device,
+                                           unsigned int flags,
+                                           const struct joulio_options *options);
 
 // Opens another namespace of the same controller: a handle with which queues for it are made, and which is closed
 // with joulio_close(), before `controller` or after it. It permits writes if `controller` does. Buffers and arenas of

@@ -3,9 +3,10 @@
 use crate::error::{Failure, guarded, guarded_pointer};
 use crate::handle::{self, Handle, Spare};
 use crate::opened::{AnyController, of, open};
+use crate::options::{joulio_options, read_options};
 use joulio_device::Device;
 use joulio_lab::DeviceName;
-use joulio_nvme::Controller;
+use joulio_nvme::{Controller, ControllerOptions};
 use rustix::io::Errno;
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
@@ -84,14 +85,7 @@ pub unsafe extern "C" fn joulio_open(
 ) -> *mut joulio_controller {
     guarded_pointer(|| {
         // SAFETY: by the caller.
-        let device = unsafe { text(device, "device") }?;
-        let name: DeviceName = device
-            .parse()
-            .map_err(|error| Failure::new(Errno::INVAL, error))?;
-        if flags & !JOULIO_ALLOW_WRITE != 0 {
-            let text = format!("flags {flags:#x}: only JOULIO_ALLOW_WRITE is known");
-            return Err(Failure::new(Errno::INVAL, text));
-        }
+        let name = unsafe { named(device, flags) }?;
         let queues = u16::try_from(queues).ok().filter(|&queues| queues > 0);
         let Some(queues) = queues else {
             return Err(Failure::new(
@@ -99,12 +93,64 @@ pub unsafe extern "C" fn joulio_open(
                 "queues is out of range: 1 to 65535",
             ));
         };
-        let opened = open(&name, queues).map_err(|error| Failure::new(Errno::NODEV, error))?;
-        Ok(handle::make(OpenController {
-            opened,
-            may_write: flags & JOULIO_ALLOW_WRITE != 0,
-        }))
+        let how = ControllerOptions {
+            queues,
+            ..ControllerOptions::default()
+        };
+        open_named(&name, how, flags)
     })
+}
+
+/// Opens a device as joulio_open() does, with `options`; NULL: all defaults. Returns NULL on failure, see
+/// joulio_error().
+///
+/// # Safety
+/// `device` is NULL or a C string; `options` is NULL or has as many bytes as its `size` says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_open_with(
+    device: *const c_char,
+    flags: c_uint,
+    options: *const joulio_options,
+) -> *mut joulio_controller {
+    guarded_pointer(|| {
+        // SAFETY: by the caller.
+        let name = unsafe { named(device, flags) }?;
+        // SAFETY: by the caller.
+        let how = unsafe { read_options(options) }?;
+        open_named(&name, how, flags)
+    })
+}
+
+/// Parses the name of a device that is to be opened with `flags`.
+///
+/// # Safety
+/// `device` is NULL or a C string.
+unsafe fn named(device: *const c_char, flags: c_uint) -> Result<DeviceName, Failure> {
+    // SAFETY: by the caller.
+    let device = unsafe { text(device, "device") }?;
+    let name: DeviceName = device
+        .parse()
+        .map_err(|error| Failure::new(Errno::INVAL, error))?;
+    match flags & !JOULIO_ALLOW_WRITE {
+        0 => Ok(name),
+        _ => {
+            let text = format!("flags {flags:#x}: only JOULIO_ALLOW_WRITE is known");
+            Err(Failure::new(Errno::INVAL, text))
+        }
+    }
+}
+
+/// Opens a device with checked `flags`, and makes its handle.
+fn open_named(
+    name: &DeviceName,
+    how: ControllerOptions,
+    flags: c_uint,
+) -> Result<*mut joulio_controller, Failure> {
+    let opened = open(name, how).map_err(|error| Failure::new(Errno::NODEV, error))?;
+    Ok(handle::make(OpenController {
+        opened,
+        may_write: flags & JOULIO_ALLOW_WRITE != 0,
+    }))
 }
 
 /// Opens another namespace of the same controller: a handle with which queues for it are made, and which is closed

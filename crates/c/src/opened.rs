@@ -51,12 +51,11 @@ impl<D: Device> AnyStore for NvmeStore<D> {
     }
 }
 
-/// Opens the device `name`, as `joulio bench --device` takes it, with up to `queues` queue pairs.
-pub(crate) fn open(name: &DeviceName, queues: u16) -> Result<Box<dyn AnyController>, OpenError> {
-    let how = ControllerOptions {
-        queues,
-        ..ControllerOptions::default()
-    };
+/// Opens the device `name`, as `joulio bench --device` takes it, with the options `how`.
+pub(crate) fn open(
+    name: &DeviceName,
+    how: ControllerOptions,
+) -> Result<Box<dyn AnyController>, OpenError> {
     Ok(match &name.kind {
         DeviceKind::Emulated(emulated) => {
             let controller = emulated.open(&name.text, how, EmulatedUse::of_seed(1))?;

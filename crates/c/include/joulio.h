@@ -58,7 +58,7 @@ struct joulio_controller;
 struct joulio_file;
 
 // Queues that one thread waits for together, with the completion modes of all. The group and its queues are used by
-// one thread at a time.
+// one thread at a time, except by joulio_group_wake().
 struct joulio_group;
 
 // Meters that are read together.
@@ -663,6 +663,15 @@ int joulio_group_fd(struct joulio_group *group);
 // # Safety
 // `group` is NULL or a group.
 int joulio_group_arm(struct joulio_group *group);
+
+// Makes the descriptor of the group readable at once, until the next joulio_group_arm(): for a thread that wants the
+// attention of the one that waits for the descriptor. Any thread may call it as long as the group is not destroyed;
+// while another is in a call of the group, it waits until that returns. joulio_group_arm() also ends a wake that came
+// before, so the loop looks for its work after that call, not before it. Returns 0, or a negative errno.
+//
+// # Safety
+// `group` is NULL or a group that no other thread destroys meanwhile.
+int joulio_group_wake(struct joulio_group *group);
 
 // Number of commands in flight on all queues, completions that were not handed out included; or a negative
 // errno.

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use std::ffi::{c_int, c_uint};
 
 /// Queues that one thread waits for together, with the completion modes of all. The group and its queues are used by
-/// one thread at a time.
+/// one thread at a time, except by joulio_group_wake().
 pub struct joulio_group {
     _private: [u8; 0],
 }
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn joulio_group_destroy(group: *mut joulio_group) -> c_int
             return Ok(0);
         }
         // SAFETY: by the caller.
-        let count = unsafe { handle::get(group) }?.opened.count();
+        let count = unsafe { handle::share(group) }?.opened.count();
         if count > 0 {
             let text = format!("the group has {count} queues, which have to leave it first");
             return Err(Failure::new(Errno::BUSY, text));
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn joulio_group_join(
 ) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        let group = unsafe { handle::get(group) }?;
+        let group = unsafe { handle::share(group) }?;
         // SAFETY: by the caller.
         let joining = unsafe { handle::get(queue) }?;
         joining.become_by(|opened| group.opened.join(opened, queue))?;
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn joulio_group_leave(
 ) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        let group = unsafe { handle::get(group) }?;
+        let group = unsafe { handle::share(group) }?;
         // SAFETY: by the caller.
         let leaving = unsafe { handle::get(queue) }?;
         leaving.become_by(|opened| group.opened.leave(opened))?;
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn joulio_group_reap(
 ) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        let group = unsafe { handle::get(group) }?;
+        let group = unsafe { handle::share(group) }?;
         check_room(min, max, completions)?;
         // SAFETY: by the caller.
         Ok(unsafe { group.opened.reap(min, max, timeout_ns, completions) })
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn joulio_group_reap(
 pub unsafe extern "C" fn joulio_group_fd(group: *mut joulio_group) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        Ok(unsafe { handle::get(group) }?.opened.fd())
+        Ok(unsafe { handle::share(group) }?.opened.fd())
     })
 }
 
@@ -155,8 +155,25 @@ pub unsafe extern "C" fn joulio_group_fd(group: *mut joulio_group) -> c_int {
 pub unsafe extern "C" fn joulio_group_arm(group: *mut joulio_group) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        let group = unsafe { handle::get(group) }?;
+        let group = unsafe { handle::share(group) }?;
         group.opened.arm().map(c_int::from)
+    })
+}
+
+/// Makes the descriptor of the group readable at once, until the next joulio_group_arm(): for a thread that wants the
+/// attention of the one that waits for the descriptor. Any thread may call it as long as the group is not destroyed;
+/// while another is in a call of the group, it waits until that returns. joulio_group_arm() also ends a wake that came
+/// before, so the loop looks for its work after that call, not before it. Returns 0, or a negative errno.
+///
+/// # Safety
+/// `group` is NULL or a group that no other thread destroys meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_group_wake(group: *mut joulio_group) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let group = unsafe { handle::share(group) }?;
+        group.opened.wake()?;
+        Ok(0)
     })
 }
 
@@ -169,7 +186,7 @@ pub unsafe extern "C" fn joulio_group_arm(group: *mut joulio_group) -> c_int {
 pub unsafe extern "C" fn joulio_group_outstanding(group: *mut joulio_group) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        let group = unsafe { handle::get(group) }?;
+        let group = unsafe { handle::share(group) }?;
         Ok(group.opened.outstanding() as c_int)
     })
 }
@@ -185,7 +202,7 @@ pub unsafe extern "C" fn joulio_group_counters(
 ) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        let group = unsafe { handle::get(group) }?;
+        let group = unsafe { handle::share(group) }?;
         if counters.is_null() {
             return Err(Failure::null("counters"));
         }

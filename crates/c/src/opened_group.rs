@@ -17,7 +17,8 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Queues of a group. Taking the lock never waits, since the group and its queues are used by one thread at a time.
+/// Queues of a group. Taking the lock waits for a wake alone, and a wake for it: otherwise the group and its queues are
+/// used by one thread at a time.
 pub(crate) struct Members<D: Device>(Arc<Mutex<Joined<D>>>);
 
 struct Joined<D: Device> {
@@ -174,6 +175,11 @@ impl<D: Device> AnyGroup for Members<D> {
         }
         let armed = joined.events.arm();
         armed.map_err(|error| Failure::new(Errno::INVAL, error))
+    }
+
+    fn wake(&self) -> Result<(), Failure> {
+        let woken = self.lock().events.wake();
+        woken.map_err(|error| Failure::new(Errno::IO, error))
     }
 
     fn fd(&self) -> c_int {

@@ -99,8 +99,8 @@ pub(crate) struct Backlog {
     pub(crate) ended: Option<Failure>,
 }
 
-/// A group of queues of any back end.
-pub(crate) trait AnyGroup: Send {
+/// A group of queues of any back end. One thread at a time uses it, and any thread wakes it.
+pub(crate) trait AnyGroup: Send + Sync {
     /// Moves a queue into the group, where its commands are those of `handle`; `queue` is empty after that.
     fn join(
         &self,
@@ -115,6 +115,8 @@ pub(crate) trait AnyGroup: Send {
     fn counters(&self) -> WaitCounters;
     /// Enables interrupts, then polls; true if nothing was found.
     fn arm(&self) -> Result<bool, Failure>;
+    /// Makes the descriptor readable until the group is armed again.
+    fn wake(&self) -> Result<(), Failure>;
     fn fd(&self) -> c_int;
     /// Reaps completions, as described for [`ReapCall`].
     ///

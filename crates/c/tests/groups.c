@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include "claims.h"
 
 #define DEVICE "emulated:instant,size=16M"
@@ -235,6 +236,45 @@ static void event_loop(void)
 	CHECK(joulio_group_destroy(group) == 0);
 }
 
+static int is_readable(int fd)
+{
+	struct pollfd entry = {.fd = fd, .events = POLLIN};
+
+	return poll(&entry, 1, 0);
+}
+
+static void *wake(void *group)
+{
+	return joulio_group_wake(group) ? group : NULL;
+}
+
+/* Another thread wakes the one that waits for the descriptor. */
+static void woken(void)
+{
+	struct joulio_group *group = joulio_group_create(controller);
+	struct pollfd entry = {.fd = joulio_group_fd(group), .events = POLLIN};
+	pthread_t thread;
+	void *failed;
+
+	queues[0] = joulio_queue_create(controller, 2, "interrupt");
+	CHECK(queues[0] && joulio_group_join(group, queues[0]) == 0);
+	CHECK(joulio_group_wake(NULL) == -EINVAL && says("group is NULL"));
+	for (int round = 0; round < 20; round++) {
+		struct joulio_completion done;
+
+		CHECK(joulio_group_arm(group) == 1 && is_readable(entry.fd) == 0);
+		CHECK(pthread_create(&thread, NULL, wake, group) == 0);
+		CHECK(poll(&entry, 1, -1) == 1);
+		CHECK(pthread_join(thread, &failed) == 0 && !failed);
+		/* Until it is armed again; nothing has completed. */
+		CHECK(joulio_group_reap(group, 0, 1, 0, &done) == 0 && is_readable(entry.fd) == 1);
+	}
+	CHECK(joulio_group_arm(group) == 1 && is_readable(entry.fd) == 0);
+	CHECK(joulio_group_leave(group, queues[0]) == 0 && joulio_queue_destroy(queues[0]) == 0);
+	CHECK(joulio_group_destroy(group) == 0);
+	CHECK(joulio_group_wake(group) == -EBADF && says("group is not open"));
+}
+
 int main(void)
 {
 	controller = joulio_open(DEVICE, QUEUES, 0);
@@ -247,6 +287,7 @@ int main(void)
 	together();
 	left_over();
 	event_loop();
+	woken();
 	for (int i = 0; i < QUEUES; i++)
 		CHECK(joulio_buffer_free(buffers[i]) == 0);
 	CHECK(joulio_close(controller) == 0);

@@ -460,6 +460,21 @@ int joulio_reap(struct joulio_queue *queue,
                 int64_t timeout_ns,
                 struct joulio_completion *completions);
 
+// Waits as joulio_reap() does, and calls `each` with `context` for each completion, up to `max`, of the commands that
+// are in flight now. A completion is valid during its call. `each` may use the queue as any code may: submit on it (a
+// later call returns those completions), reap, or destroy it. It has to return: neither longjmp(3) nor an exception
+// leaves it. joulio_outstanding() does not count completions for which it is about to be called. Returns the number of
+// completions, or a negative errno as joulio_reap(), and then `each` was not called.
+//
+// # Safety
+// `queue` is NULL or a queue; `each` is NULL or a function for `context`.
+int joulio_reap_each(struct joulio_queue *queue,
+                     unsigned int min,
+                     unsigned int max,
+                     int64_t timeout_ns,
+                     void (*each)(void *context, const struct joulio_completion *completion),
+                     void *context);
+
 // Returns the descriptor that becomes readable, after joulio_arm() returned 1, when there are completions to reap: for
 // poll(2), epoll(7) or any event loop. It stays the same until the queue joins a group; the queue closes it, also when
 // it joins one. Or a negative errno.

@@ -1,11 +1,11 @@
 //! Completions: reaping them, and the descriptor of an event loop.
 
-use crate::error::{failed, guarded};
+use crate::error::{Failure, failed, guarded};
 use crate::handle;
 use crate::io::joulio_completion;
 use crate::queue_handle::joulio_queue;
-use crate::sink::{has_room, no_room};
-use std::ffi::{c_int, c_uint};
+use crate::sink::{check_room, has_room, no_room};
+use std::ffi::{c_int, c_uint, c_void};
 
 /// Returns up to `max` completions in `completions`. Waits, with the queue's completion mode, until at least `min` are
 /// there or `timeout_ns` have passed; a negative timeout means none. `min` = 0 polls once. Returns their number, or a
@@ -37,6 +37,51 @@ pub unsafe extern "C" fn joulio_reap(
 #[inline(never)]
 extern "C" fn refuse_room(min: c_uint, max: c_uint, completions: *mut joulio_completion) -> c_int {
     failed(&no_room(min, max, completions))
+}
+
+/// Waits as joulio_reap() does, and calls `each` with `context` for each completion, up to `max`, of the commands that
+/// are in flight now. A completion is valid during its call. `each` may use the queue as any code may: submit on it (a
+/// later call returns those completions), reap, or destroy it. It has to return: neither longjmp(3) nor an exception
+/// leaves it. joulio_outstanding() does not count completions for which it is about to be called. Returns the number of
+/// completions, or a negative errno as joulio_reap(), and then `each` was not called.
+///
+/// # Safety
+/// `queue` is NULL or a queue; `each` is NULL or a function for `context`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_reap_each(
+    queue: *mut joulio_queue,
+    min: c_uint,
+    max: c_uint,
+    timeout_ns: i64,
+    each: Option<unsafe extern "C" fn(context: *mut c_void, completion: *const joulio_completion)>,
+    context: *mut c_void,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let this = unsafe { handle::get(queue) }?;
+        let each = each.ok_or_else(|| Failure::null("each"))?;
+        // The array is the queue's own.
+        check_room(min, max, std::ptr::dangling_mut())?;
+        let in_flight = this.opened().outstanding() + this.backlog.left.len();
+        let room = in_flight.clamp(1, max as usize);
+        let mut completions = std::mem::take(&mut this.scratch);
+        completions.reserve(room);
+        let first = completions.as_mut_ptr();
+        let (min, max) = (min.min(room as c_uint), room as c_uint);
+        // SAFETY: of this queue, and there is room for `max`. Panics are caught there.
+        let found = unsafe { (this.calls.reap)(this, min, max, timeout_ns, first) };
+        for at in 0..found.max(0) as usize {
+            // SAFETY: so many were written. The caller's own function, with the caller's own context; nothing of the
+            // queue is borrowed meanwhile.
+            unsafe { each(context, first.add(at)) };
+        }
+        // It may have been destroyed, and be another queue by now, for which the memory is as good.
+        // SAFETY: by the caller.
+        if let Some(this) = unsafe { handle::find(queue) } {
+            this.scratch = completions;
+        }
+        Ok(found)
+    })
 }
 
 /// Returns the descriptor that becomes readable, after joulio_arm() returned 1, when there are completions to reap: for

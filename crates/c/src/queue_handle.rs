@@ -38,6 +38,8 @@ pub(crate) struct Queue {
     pub(crate) may_write: bool,
     /// Number of calls that reap before one takes the slow path.
     pub(crate) calls_left: u32,
+    /// Memory for completions on their way to a function of the caller's.
+    pub(crate) scratch: Vec<joulio_completion>,
 }
 
 /// Calls after which the group of a queue checks it, as it also does when it waits: commands that take too long, a

@@ -31,6 +31,7 @@ static void misuse(void)
 	CHECK(joulio_submit(NULL, command, NULL, 0) == -EINVAL);
 	CHECK(joulio_ring(NULL) == -EINVAL);
 	CHECK(joulio_reap(NULL, 0, 1, 0, &done) == -EINVAL);
+	CHECK(joulio_reap_each(NULL, 0, 1, 0, NULL, NULL) == -EINVAL && says("queue is NULL"));
 	CHECK(joulio_fd(NULL) == -EINVAL);
 	CHECK(joulio_arm(NULL) == -EINVAL);
 	CHECK(joulio_outstanding(NULL) == -EINVAL);
@@ -205,6 +206,114 @@ static void other_commands(void)
 		CHECK(joulio_buffer_free(buffers[i]) == 0);
 	CHECK(joulio_buffer_free(own) == 0);
 	CHECK(joulio_close(writer) == 0 && joulio_close(reader) == 0);
+}
+
+/* What functions that are called for completions have to do, and have done. */
+struct work {
+	struct joulio_queue *queue;
+	struct joulio_buffer *buffers[4];
+	int left, ended, reaped;
+};
+
+/* Reads again, for as long as something is left to do. */
+static void read_again(void *context, const struct joulio_completion *done)
+{
+	struct work *work = context;
+
+	CHECK(done->status == 0 && done->buffer == work->buffers[done->tag]);
+	work->ended++;
+	if (work->left > 0) {
+		work->left--;
+		CHECK(joulio_read(work->queue, done->tag, 1, done->buffer, done->tag) == 0);
+		CHECK(joulio_ring(work->queue) == 0);
+	}
+}
+
+/* Reads and waits for that, on the same queue. */
+static void read_and_reap(void *context, const struct joulio_completion *done)
+{
+	struct work *work = context;
+	struct joulio_completion more[4];
+	int found;
+
+	work->ended++;
+	CHECK(joulio_read(work->queue, 0, 1, done->buffer, done->tag) == 0 && joulio_ring(work->queue) == 0);
+	found = joulio_reap(work->queue, 1, 4, -1, more);
+	CHECK(found >= 1 && more[0].status == 0);
+	work->reaped += found;
+}
+
+static void destroy(void *context, const struct joulio_completion *done)
+{
+	struct work *work = context;
+
+	CHECK(done->status == 0 && done->buffer == work->buffers[done->tag]);
+	CHECK(joulio_queue_destroy(work->queue) == (work->ended++ ? -EBADF : 0));
+}
+
+static void submit_reads(struct work *work, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		CHECK(joulio_read(work->queue, i, 1, work->buffers[i], i) == 0);
+	CHECK(joulio_ring(work->queue) == 0);
+}
+
+/* A function that is called for each completion, and uses the queue meanwhile. */
+static void callbacks(void)
+{
+	static const char *modes[] = {"poll", "interrupt", "adaptive"};
+	struct joulio_controller *controller = joulio_open(DEVICE, 1, 0);
+	struct work work = {.queue = joulio_queue_create(controller, 4, "poll")};
+	struct joulio_queue *queue = work.queue;
+
+	CHECK(queue && joulio_buffer_alloc_many(controller, 4, 4096, work.buffers) == 0);
+	CHECK(joulio_reap_each(queue, 0, 1, 0, NULL, NULL) == -EINVAL && says("each is NULL"));
+	CHECK(joulio_reap_each(queue, 0, 0, 0, read_again, &work) == -EINVAL && says("max"));
+	CHECK(joulio_reap_each(queue, 2, 1, 0, read_again, &work) == -EINVAL && says("max"));
+	/* Nothing is in flight. */
+	CHECK(joulio_reap_each(queue, 1, 1, 1000000, read_again, &work) == 0 && work.ended == 0);
+	for (int mode = 0; mode < 3; mode++) {
+		CHECK(joulio_set_completion(queue, modes[mode]) == 0);
+		work.left = 96;
+		work.ended = 0;
+		submit_reads(&work, 4);
+		while (work.ended < 100) {
+			int before = work.ended, found = joulio_reap_each(queue, 1, 3, -1, read_again, &work);
+
+			CHECK(found >= 1 && found <= 3 && work.ended == before + found);
+			if (found < 1)
+				exit(1);
+		}
+		CHECK(work.ended == 100 && joulio_outstanding(queue) == 0);
+	}
+	/* More than are in flight are not waited for. */
+	CHECK(joulio_set_completion(queue, "poll") == 0);
+	work.ended = 0;
+	submit_reads(&work, 4);
+	CHECK(joulio_reap_each(queue, 4, 1000, -1, read_again, &work) == 4 && work.ended == 4);
+	/* Also in those calls in which the queue is checked. */
+	for (int i = 0; i < 4200; i++) {
+		submit_reads(&work, 1);
+		CHECK(joulio_reap_each(queue, 1, 1, -1, read_again, &work) == 1);
+	}
+	/* A function that reaps by itself. */
+	work.ended = 0;
+	submit_reads(&work, 2);
+	CHECK(joulio_reap_each(queue, 2, 4, -1, read_and_reap, &work) == 2 && work.ended == 2);
+	CHECK(work.reaped == 2 && joulio_outstanding(queue) == 0);
+	/* In a group, which waits for its queues. */
+	struct joulio_group *group = joulio_group_create(controller);
+	CHECK(joulio_group_join(group, queue) == 0);
+	CHECK(joulio_reap_each(queue, 0, 1, 0, read_again, &work) == -EBUSY && says("joulio_group_reap"));
+	CHECK(joulio_group_leave(group, queue) == 0 && joulio_group_destroy(group) == 0);
+	/* The completions that are there come all the same. */
+	work.ended = 0;
+	submit_reads(&work, 2);
+	CHECK(joulio_reap_each(queue, 2, 2, -1, destroy, &work) == 2 && work.ended == 2);
+	CHECK(joulio_reap_each(queue, 0, 1, 0, destroy, &work) == -EBADF && says("queue is not open"));
+	for (int i = 0; i < 4; i++)
+		CHECK(joulio_buffer_free(work.buffers[i]) == 0);
+	CHECK(joulio_close(controller) == 0);
 }
 
 /* Batches: submission, doorbell and completions by one call. */
@@ -706,6 +815,7 @@ int main(void)
 	data();
 	other_commands();
 	batches();
+	callbacks();
 	event_loop();
 	namespaces();
 	options();

@@ -8,7 +8,7 @@ mod common;
 
 use allocation_counter::measure;
 use common::{BLOCK, BLOCKS, Claim, Scratch, of_every_engine_and_mode, request, soon};
-use joulio_kernel_io::{Access, AlignedBuffer, KernelEngine};
+use joulio_kernel_io::{Access, AlignedBuffer, KernelEngine, Release};
 use joulio_units::Operation;
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -77,7 +77,7 @@ impl Marked {
 impl Claim for Marked {
     fn of(&self, mut engine: impl KernelEngine, name: &str, depth: usize) {
         let mut buffers = engine.buffers(0, depth, BLOCK as usize).unwrap();
-        // The first submission enables the ring of io_uring.
+        // The first submission enables the ring of io_uring, and registers its descriptor.
         round(&mut engine, 0, &mut buffers);
         let before = engine.calls().system_calls;
         self.mark(BEGIN);
@@ -111,6 +111,7 @@ fn every_system_call_of_an_io_is_one_that_its_engine_counts() {
     let mut counted = Vec::new();
     let mut calls: Option<Vec<&str>> = None;
     let text = engines_thread(folder.path());
+    let registered = text.lines().any(registers_ring);
     for line in text.lines() {
         if line.contains(BEGIN) {
             calls = Some(Vec::new());
@@ -130,14 +131,32 @@ fn every_system_call_of_an_io_is_one_that_its_engine_counts() {
             if !line.starts_with("clock_gettime(") && !checked && !again {
                 calls.push(line);
             }
+            let enters = line.starts_with("io_uring_enter(");
+            assert!(!enters || enters_by_number(line) == registered, "{line}");
         }
     }
+    let rings = counted.iter().any(|of| of.starts_with("io_uring "));
+    let has_table = Release::running() >= Some(Release::new(5, 18));
+    assert_eq!(registered, rings && has_table, "{counted:?}");
     for engine in ["psync interrupt", "libaio interrupt"] {
         assert!(
             counted.iter().any(|of| of.starts_with(engine)),
             "{counted:?}"
         );
     }
+}
+
+/// Returns true for the call that registered a ring's descriptor; a strace that does not know it writes its number.
+fn registers_ring(line: &str) -> bool {
+    let operation = ["IORING_REGISTER_RING_FDS", "0x14"];
+    line.starts_with("io_uring_register(")
+        && operation.iter().any(|name| line.contains(name))
+        && line.ends_with("= 1")
+}
+
+/// Returns true for a call by the number of a registered ring.
+fn enters_by_number(line: &str) -> bool {
+    line.contains("IORING_ENTER_REGISTERED_RING") || line.contains("0x10")
 }
 
 /// Returns the system calls of the thread that made the marks.

@@ -36,7 +36,9 @@ use std::thread::yield_now;
 const MAX_WAIT: Nanos = Nanos::from_millis(5_000);
 
 /// A ring on a file, or for commands to an NVMe namespace. It can be created in one thread and used in another, but
-/// only the thread that first submits may use it afterwards.
+/// only the thread that first submits may use it afterwards. That thread registers the ring's descriptor, if the
+/// kernel supports it (5.18), so that no call looks the descriptor up. If another thread drops the ring, the kernel
+/// keeps its memory until the first one ends.
 ///
 /// Interrupt mode waits in io_uring_enter(2). The polling modes spin there too, and a deadline cannot end that
 /// call: the kernel polls until a completion comes, or another thread needs the core. So the kernel spins only
@@ -51,6 +53,8 @@ pub struct IoUring<R: Requests = FileRequests> {
     options: RingOptions,
     /// True while the ring is created and not yet enabled.
     disabled: bool,
+    /// True once a thread has submitted, to which the ring then belongs.
+    owned: bool,
     /// True if the kernel supports a timeout for waits.
     timeouts: bool,
     /// True if requests in flight are not waited for.
@@ -137,6 +141,7 @@ impl<R: Requests> IoUring<R> {
         Ok(IoUring {
             timeouts: ring.has_timeouts(),
             disabled: opened.disabled,
+            owned: false,
             abandoned: false,
             calls: Calls::default(),
             ring,
@@ -267,6 +272,10 @@ impl<R: Requests> Engine for IoUring<R> {
             let enabled = self.ring.enable();
             enabled.map_err(|errno| self.refusal("io_uring_register(enable)", errno))?;
             self.disabled = false;
+        }
+        if !self.owned {
+            self.ring.register_descriptor();
+            self.owned = true;
         }
         self.calls.submits += 1;
         let published = loop {

@@ -5,7 +5,7 @@
 //! registered memory mapped.
 #![allow(unsafe_code)]
 
-use super::raw_ring::errno;
+use super::raw_ring::{RegisteredRing, errno};
 use super::requests::{RawRing, Requests};
 use crate::buffer::Region;
 use crate::slots::Slots;
@@ -16,7 +16,9 @@ use io_uring::{EnterFlags, cqueue};
 use joulio_engine::Request;
 use joulio_units::Nanos;
 use rustix::io::Errno;
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +31,12 @@ pub(super) struct Ring<R: Requests> {
     requests: R,
     registered_file: bool,
     fixed: Option<Arc<Region>>,
+    /// Place of the ring in the table of the thread that registered it.
+    registered: Option<RegisteredRing>,
 }
+
+/// Bytes of the kernel's set of signals (_NSIG / 8).
+const SIGNALS_SIZE: usize = 8;
 
 impl<R: Requests> Ring<R> {
     pub(super) fn new(
@@ -53,6 +60,7 @@ impl<R: Requests> Ring<R> {
             requests,
             registered_file,
             fixed: None,
+            registered: None,
         })
     }
 
@@ -81,6 +89,18 @@ impl<R: Requests> Ring<R> {
     pub(super) fn enable(&mut self) -> Result<(), Errno> {
         let enabled = self.ring.submitter().register_enable_rings();
         enabled.map_err(|error| errno(&error))
+    }
+
+    /// Registers the ring's descriptor in this thread, which enters by that from now on. A kernel that cannot do it
+    /// is entered by the descriptor.
+    pub(super) fn register_descriptor(&mut self) {
+        self.registered = RegisteredRing::register(self.as_fd());
+    }
+
+    /// Returns the number by which this thread enters the ring, if it registered the descriptor.
+    #[inline]
+    pub(super) fn registered_index(&self) -> Option<u32> {
+        self.registered.and_then(RegisteredRing::index)
     }
 
     /// Accepts a request, without adding it to the ring.
@@ -150,19 +170,26 @@ impl<R: Requests> Ring<R> {
         timeout: Option<Nanos>,
     ) -> Result<usize, Errno> {
         let (submit, min) = (submit as u32, min as u32);
-        let submitter = self.ring.submitter();
+        let (fd, flags) = match self.registered_index() {
+            Some(index) => (index as i32, flags | EnterFlags::REGISTERED_RING),
+            None => (self.ring.as_raw_fd(), flags),
+        };
+        let call = libc::SYS_io_uring_enter;
         let done = if let Some(timeout) = timeout {
             let limit = Timespec::from(Duration::from_nanos(timeout.0));
             let args = SubmitArgs::new().timespec(&limit);
+            let (address, len) = (ptr::from_ref(&args), size_of_val(&args));
             let bits = (flags | EnterFlags::EXT_ARG).bits();
             // SAFETY: with EXT_ARG the argument is an io_uring_getevents_arg, which `SubmitArgs`
             // wraps; it and its timespec live through the call.
-            unsafe { submitter.enter(submit, min, bits, Some(&args)) }
+            unsafe { libc::syscall(call, fd, submit, min, bits, address, len) }
         } else {
+            let none = ptr::null::<libc::sigset_t>();
             // SAFETY: without EXT_ARG the argument is a signal mask, and none is given.
-            unsafe { submitter.enter::<libc::sigset_t>(submit, min, flags.bits(), None) }
+            unsafe { libc::syscall(call, fd, submit, min, flags.bits(), none, SIGNALS_SIZE) }
         };
-        done.map_err(|error| errno(&error))
+        // A negative number is an error.
+        usize::try_from(done).map_err(|_| errno(&io::Error::last_os_error()))
     }
 
     /// Returns true if a wait can have a timeout (Linux 5.11).
@@ -224,6 +251,14 @@ impl<R: Requests> Ring<R> {
     /// Returns the number of completions that belonged to no request.
     pub(super) fn strange(&self) -> u64 {
         self.slots.strange()
+    }
+}
+
+impl<R: Requests> Drop for Ring<R> {
+    fn drop(&mut self) {
+        if let Some(registered) = self.registered.take() {
+            registered.unregister(self.as_fd());
+        }
     }
 }
 

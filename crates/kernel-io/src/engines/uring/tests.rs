@@ -1,8 +1,9 @@
 //! Tests of behaviour that only some kernels have, which the tests force.
 
 use super::*;
-use crate::Access;
+use crate::{Access, Release};
 use joulio_job::{CompletionMode, EngineName};
+use std::collections::BTreeSet;
 use std::io::Write;
 
 /// Returns a file beside this program.
@@ -81,6 +82,81 @@ fn a_ring_that_gave_up_its_requests_is_dropped_at_once() {
     let began = now();
     drop(ring);
     assert!(now() - began < MAX_WAIT);
+}
+
+/// Reads block `tag` by a request alone.
+fn read_one(ring: &mut IoUring, tag: u64) {
+    let buffer = ring.buffers(0, 1, 4096).unwrap().pop().unwrap();
+    ring.prepare(read(tag), buffer).unwrap();
+    ring.submit().unwrap();
+    let mut ended = Vec::new();
+    let end = now() + Nanos::from_millis(30_000);
+    let reaped = ring.reap(1, end, |done| ended.push(done));
+    assert_eq!((reaped.unwrap(), ended.len()), (1, 1));
+    assert_eq!((ended[0].tag, ended[0].outcome), (tag, Ok(())));
+    assert!(ended[0].buffer[..] == [7; 4096]);
+}
+
+/// Returns true if the kernel has a table of rings for each thread.
+fn has_table() -> bool {
+    Release::running() >= Some(Release::new(5, 18))
+}
+
+#[test]
+fn a_thread_has_sixteen_rings_by_number_and_the_others_by_descriptor() {
+    let file = file();
+    let new = || {
+        let options = RingOptions::default();
+        IoUring::new(Arc::clone(&file), 1, CompletionMode::Interrupt, options)
+    };
+    let mut rings = Vec::new();
+    for _ in 0..20 {
+        match new() {
+            Ok(ring) => rings.push(ring),
+            Err(error) => {
+                eprintln!("not here: {error}");
+                return;
+            }
+        }
+    }
+    for round in 1..=2 {
+        for (tag, ring) in (0..).zip(&mut rings) {
+            read_one(ring, tag % 16);
+        }
+        let numbers = rings.iter().filter_map(|ring| ring.ring.registered_index());
+        let numbers: BTreeSet<_> = numbers.collect();
+        assert_eq!(numbers.len(), if has_table() { 16 } else { 0 });
+        for ring in &rings {
+            let calls = ring.calls();
+            let counts = (calls.submitted, calls.completed, calls.strange);
+            assert_eq!(counts, (round, round, 0));
+        }
+    }
+    drop(rings);
+    // A ring that is dropped leaves its place to others.
+    let mut last = new().unwrap();
+    assert_eq!(last.ring.registered_index(), None);
+    read_one(&mut last, 5);
+    assert_eq!(last.ring.registered_index().is_some(), has_table());
+}
+
+#[test]
+fn a_ring_is_not_mistaken_for_another_threads_of_the_same_number() {
+    let (Some(mut ring), Some(mut other)) = (old_ring(1), old_ring(1)) else {
+        return;
+    };
+    read_one(&mut ring, 1);
+    let user = std::thread::spawn(move || {
+        read_one(&mut other, 2);
+        assert_eq!(other.ring.registered_index().is_some(), has_table());
+        assert_eq!(ring.ring.registered_index(), None);
+        read_one(&mut ring, 3);
+        let completed = (ring.calls().completed, other.calls().completed);
+        assert_eq!(completed, (2, 1));
+        ring
+    });
+    // The table that has the ring is this thread's.
+    drop(user.join().unwrap());
 }
 
 /// The kernel's thread ends a request before it frees its entry. Here the thread sleeps in between.

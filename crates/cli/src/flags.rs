@@ -21,6 +21,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "end_fsync",
             "iodepth_batch_submit",
             "iodepth_batch_complete_min",
+            "iodepth_batch_complete_max",
             "coalescing",
             "power-state",
             "faults",

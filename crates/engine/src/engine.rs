@@ -62,6 +62,12 @@ pub trait Engine {
         sink: impl FnMut(Completion<Self::Buffer, Self::Failure>),
     ) -> Result<usize, Self::Error>;
 
+    /// Limits the completions that one call of [`reap`](Engine::reap) passes on to `max`, at least 1, and so the number
+    /// that it waits for. An engine that has no such limit passes on all that there are.
+    fn limit(&mut self, max: usize) {
+        let _ = max;
+    }
+
     /// Abandons the requests in flight: dropping the engine no longer waits for them, and leaks their buffers where the
     /// device may still write them.
     fn abandon(&mut self) {}

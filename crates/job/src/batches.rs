@@ -9,6 +9,18 @@ pub struct Batches {
     pub submit: usize,
     /// Number of completions to wait for before any is taken, at least 1, or the number in flight if that is lower.
     pub complete_min: usize,
+    /// Largest number of completions that are taken together; at least `complete_min` are taken, also if that is more.
+    /// `None`: all that there are.
+    #[serde(default)]
+    pub complete_max: Option<usize>,
+}
+
+impl Batches {
+    /// Returns the largest number of completions that are taken together; as in fio, `complete_min` raises it.
+    pub fn max_taken(&self) -> usize {
+        let max = self.complete_max.unwrap_or(usize::MAX);
+        max.max(self.complete_min).max(1)
+    }
 }
 
 impl Default for Batches {
@@ -17,6 +29,27 @@ impl Default for Batches {
         Batches {
             submit: 0,
             complete_min: 1,
+            complete_max: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_number_to_wait_for_raises_the_largest_to_take() {
+        let of = |complete_min, complete_max| {
+            let batches = Batches {
+                complete_min,
+                complete_max,
+                ..Batches::default()
+            };
+            batches.max_taken()
+        };
+        assert_eq!(of(1, None), usize::MAX);
+        assert_eq!((of(1, Some(4)), of(4, Some(4))), (4, 4));
+        assert_eq!((of(8, Some(4)), of(1, Some(0))), (8, 1));
     }
 }

@@ -85,6 +85,49 @@ fn what_is_written_is_read_back() {
     of_every_engine(&scratch.open(Access::Write), &WhatIsWrittenIsReadBack);
 }
 
+struct NoReapDeliversMoreThanItsLimit;
+
+impl Claim for NoReapDeliversMoreThanItsLimit {
+    fn of(&self, mut engine: impl KernelEngine, name: &str, depth: usize) {
+        sweep(&mut engine, Operation::Write, depth, 5, name);
+        for limit in [0, 1, 3, depth, usize::MAX] {
+            engine.limit(limit);
+            let buffers = engine.buffers(0, depth, BLOCK as usize).unwrap();
+            for (block, mut buffer) in (0..).zip(buffers) {
+                buffer.fill(0xAA);
+                engine
+                    .prepare(request(Operation::Read, block, block), buffer)
+                    .unwrap();
+            }
+            engine.submit().unwrap();
+            let mut ended = HashSet::new();
+            while ended.len() < depth {
+                let left = depth - ended.len();
+                // A reap does not wait for more than it may deliver.
+                let reaped = engine.reap(left, soon(), |done| {
+                    assert_eq!(done.outcome, Ok(()), "{name}");
+                    let right = done.buffer[..] == pattern(done.tag, 5)[..];
+                    assert!(right, "{name}: block {}", done.tag);
+                    assert!(ended.insert(done.tag), "{name}: {} twice", done.tag);
+                });
+                let wanted = left.min(limit.max(1));
+                assert_eq!(reaped.unwrap(), wanted, "{name}, limit {limit}");
+                assert_eq!(depth - ended.len(), left - wanted, "{name}");
+            }
+        }
+        let calls = engine.calls();
+        let all = 5 * depth as u64 + BLOCKS;
+        assert_eq!((calls.completed, calls.strange), (all, 0), "{name}");
+    }
+}
+
+#[test]
+fn no_reap_delivers_more_than_its_limit() {
+    let scratch = Scratch::new();
+    let file = scratch.open(Access::Write);
+    of_every_engine(&file, &NoReapDeliversMoreThanItsLimit);
+}
+
 /// Returns true for a completion mode in which the kernel polls, which it does only for reads and writes.
 fn polls(engine: &mut impl KernelEngine) -> bool {
     ["poll", "hybrid", "sqpoll+poll"].contains(&engine.effective().as_str())

@@ -172,6 +172,9 @@ pub struct BenchArgs {
     /// Completions to wait for before any is taken, or all in flight if these are fewer. Default: 1
     #[arg(long = "iodepth_batch_complete_min", aliases = ["iodepth_batch_complete", "iodepth-batch-complete"], value_name = "IOS", value_parser = whole::<usize>)]
     iodepth_batch_complete_min: Option<usize>,
+    /// Most completions to take at once, at least --iodepth_batch_complete_min. Default: all that there are
+    #[arg(long = "iodepth_batch_complete_max", value_name = "IOS", value_parser = whole::<usize>)]
+    iodepth_batch_complete_max: Option<usize>,
     /// Flush after this many writes: fsync(2), or the Flush command with joulio's driver. 0: never
     #[arg(long, value_name = "WRITES", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32>)]
     fsync: u32,
@@ -340,6 +343,7 @@ impl BenchArgs {
                 batches: Batches {
                     submit: self.iodepth_batch_submit.unwrap_or(0),
                     complete_min: self.iodepth_batch_complete_min.unwrap_or(1),
+                    complete_max: self.iodepth_batch_complete_max,
                 },
                 flushes: Flushes {
                     fsync: self.fsync,

@@ -152,6 +152,8 @@ fn ios_go_out_and_come_back_in_batches() {
         "--iodepth_batch_submit 2",
         "--iodepth_batch_complete_min 8",
         "--iodepth_batch 3 --iodepth_batch_complete 5",
+        "--iodepth_batch_complete_max 3",
+        "--iodepth_batch_complete_min 2 --iodepth_batch_complete_max 1",
     ] {
         let device = "--device emulated:optane-900p,size=1M --completion poll,interrupt";
         for run in runs(&format!("{device} {flags} {batches}")) {
@@ -170,6 +172,9 @@ fn ios_go_out_and_come_back_in_batches() {
     let together = calls("--iodepth_batch_complete_min 8");
     let alone = calls("--iodepth_batch_submit 1 --iodepth_batch_complete_min 8");
     assert!(together <= 4 * 63 && alone >= 504, "{together} {alone}");
+    // One completion at a time is fetched by a call of its own.
+    let each = calls("--iodepth_batch_complete_max 1");
+    assert!(each >= 504, "{each}");
     let line = format!("bench {flags} --iodepth_batch_complete_min 9");
     let refused = joulio(&line).assert().code(2);
     let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();

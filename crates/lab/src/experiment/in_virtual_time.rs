@@ -59,7 +59,7 @@ fn senseless(options: &ExperimentOptions) -> Option<(&'static str, &'static str)
         (others, "--set and --cpu_dma_latency", host),
         (
             workload.batches != Batches::default(),
-            "--iodepth_batch_submit and --iodepth_batch_complete_min",
+            "--iodepth_batch_submit and --iodepth_batch_complete_*",
             "not modelled",
         ),
         (

@@ -39,6 +39,8 @@ pub struct RunKeys {
     pub poisson: Option<bool>,
     /// Number of I/Os between two stalls of `thinktime`.
     pub thinktime_blocks: Option<u32>,
+    /// Largest number of completions that are taken together; not valid in virtual time.
+    pub iodepth_batch_complete_max: Option<usize>,
     /// Meters to read; not valid in virtual time.
     pub meter: Option<OneOrMore>,
     /// Settings of the kernel for all runs.
@@ -154,6 +156,9 @@ impl RunKeys {
         }
         if let Some(blocks) = self.thinktime_blocks {
             workload.thinktime_blocks = Some(blocks);
+        }
+        if let Some(max) = self.iodepth_batch_complete_max {
+            workload.batches.complete_max = Some(max);
         }
         if let Some(replicates) = self.replicates {
             if replicates == 0 {

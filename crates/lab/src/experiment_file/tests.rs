@@ -60,6 +60,18 @@ fn problem(change: (&str, &str)) -> String {
 }
 
 #[test]
+fn the_most_completions_to_take_together_are_a_key() {
+    let text = TEXT.replace(
+        "ramp_time = \"10s\"",
+        "ramp_time = \"10s\"\niodepth_batch_complete_max = 4",
+    );
+    let file = ExperimentFile::parse("small", &text).unwrap();
+    let real = on(Platform::Real, false).layers(&file, &file.sweep[0]);
+    let batches = real.unwrap().options.base.workload.batches;
+    assert_eq!((batches.complete_min, batches.complete_max), (1, Some(4)));
+}
+
+#[test]
 fn the_later_keys_and_lists_hold() {
     let file = file();
     let sizes = &file.sweep[0];

@@ -58,6 +58,9 @@ pub fn job_file(job: &Job, method: Method, device: &Path) -> Result<String, Exte
             job.batches.complete_min.to_string(),
         );
     }
+    if let Some(max) = job.batches.complete_max {
+        put("iodepth_batch_complete_max", max.to_string());
+    }
     put("numjobs", job.numjobs.to_string());
     put("randseed", job.seed.to_string());
     put("norandommap", "1".into());
@@ -204,7 +207,7 @@ fn cpu(job: &Value) -> Option<ThreadUsage> {
 mod tests {
     use super::*;
     use joulio_units::Nanos;
-    use joulio_workload::{RandomDistribution, ReadWrite};
+    use joulio_workload::{Batches, RandomDistribution, ReadWrite};
 
     #[test]
     fn a_job_becomes_a_job_file() {
@@ -219,6 +222,10 @@ mod tests {
             cpus_allowed: vec![0, 1],
             offset: 8192,
             random_distribution: RandomDistribution::Zipf(1.2),
+            batches: Batches {
+                complete_max: Some(4),
+                ..Batches::default()
+            },
             ..Job::random_reads(1)
         };
         let by = |engine, mode, path| job_file(&job, Method { engine, mode }, Path::new(path));
@@ -240,6 +247,7 @@ mod tests {
             // Writes at another offset would destroy other data.
             "offset=8192",
             "random_distribution=zipf:1.2",
+            "iodepth_batch_complete_max=4",
             // All that are read from the report.
             "percentile_list=50:90:99:99.9:99.99:99.999",
         ] {

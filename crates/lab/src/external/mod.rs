@@ -83,7 +83,7 @@ impl<'a> ExternalRun<'a> {
             ));
         }
         if job.batches != Batches::default() && !engine.is_fio() {
-            return Err(wrong("it has no batches: leave --iodepth_batch_submit and --iodepth_batch_complete_min out".into()));
+            return Err(wrong("it has no batches: leave --iodepth_batch_submit and --iodepth_batch_complete_* out".into()));
         }
         if job.queue_priority.is_some() {
             return Err(wrong(

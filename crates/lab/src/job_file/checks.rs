@@ -4,7 +4,7 @@ use super::error::JobFileError;
 use super::sections::{Given, find};
 use super::typed_flags::TypedFlags;
 use joulio_units::Direction;
-use joulio_workload::{ReadWrite, parse_count};
+use joulio_workload::ReadWrite;
 
 /// Checks the options of a section that have no equivalent flag.
 pub(super) fn check(options: &[&Given], typed: &TypedFlags) -> Result<(), JobFileError> {
@@ -12,8 +12,7 @@ pub(super) fn check(options: &[&Given], typed: &TypedFlags) -> Result<(), JobFil
         return Err(given.refused("--allow-write is given too: leave one of them out"));
     }
     check_policy(options, typed)?;
-    check_rate(options, typed)?;
-    check_batch(options, typed)
+    check_rate(options, typed)
 }
 
 /// Returns an error if a mixed workload has a rate: that of fio is for each direction, and `--rate_iops` for all.
@@ -55,21 +54,6 @@ fn check_policy(options: &[&Given], typed: &TypedFlags) -> Result<(), JobFileErr
             "each job has a CPU of its own, as with split: use taskset -c CPUS joulio bench to share several",
         )),
         _ => Err(given.refused("shared or split")),
-    }
-}
-
-/// Returns an error if completions should be left in the queue, because all available ones are always reaped.
-fn check_batch(options: &[&Given], typed: &TypedFlags) -> Result<(), JobFileError> {
-    let Some(given) = find(options, "iodepth_batch_complete_max") else {
-        return Ok(());
-    };
-    let depth = value("iodepth", options, typed);
-    let depths = depth.iter().flat_map(|depth| depth.split(','));
-    let deepest = depths.filter_map(|depth| parse_count(depth).ok()).max();
-    match given.count()? >= deepest.unwrap_or(1) {
-        true => Ok(()),
-        false => Err(given
-            .refused("every available completion is taken: leave it out, or give iodepth or more")),
     }
 }
 

@@ -221,7 +221,7 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "iodepth_batch_complete" | "iodepth_batch_complete_min" => {
             Same("--iodepth_batch_complete_min")
         }
-        "iodepth_batch_complete_max" => Translated(checked),
+        "iodepth_batch_complete_max" => Same("--iodepth_batch_complete_max"),
         "iodepth_low" => Refused(
             "the depth is refilled at once: use iodepth_batch_complete_min=N to wait for several",
         ),

@@ -9,7 +9,7 @@ use crate::verify::Ledger;
 use allocation_counter::measure;
 use joulio_engine::{Buffer, Completion, Engine, Request};
 use joulio_job::{
-    Arrivals, Availability, CompletionMode, EngineName, Flushes, Job, Load, Method, Phase,
+    Arrivals, Availability, Batches, CompletionMode, EngineName, Flushes, Job, Load, Method, Phase,
     ReadWrite, Schedule, Verify, VerifyResult,
 };
 use joulio_nvme::wait::{WaitCounters, now};
@@ -294,6 +294,27 @@ fn open_loops_at_random_in_bursts_and_in_phases_issue_what_is_scheduled() {
             }
             assert_eq!(all, 300);
         }
+    }
+}
+
+/// The engine has no limit, so the job takes what it was given in parts.
+#[test]
+fn completions_are_taken_as_many_at_once_as_the_job_says() {
+    for (complete_min, complete_max) in [(1, 1), (1, 3), (4, 1), (2, 0), (1, 9)] {
+        let job = Job {
+            batches: Batches {
+                complete_min,
+                complete_max: Some(complete_max),
+                ..Batches::default()
+            },
+            ..job()
+        };
+        let log = Log::default();
+        let targets: [Box<dyn Target>; 1] = [Box::new(Fragile::new(&log))];
+        let member = alone(&job, PSYNC);
+        let result = run(&[member], &setup(&targets), &mut Meters::default()).unwrap();
+        let counts = result.counts.unwrap();
+        assert_eq!((counts.all.ios, log.lock().unwrap().len()), (100, 100));
     }
 }
 

@@ -55,6 +55,7 @@ pub(super) struct IoLoop<'a, E: Engine> {
     end_flush: bool,
     /// True if data is verified.
     verifies: bool,
+    /// Completions that were reaped, and in an engine without a limit those beyond the largest number to take together.
     completed: Vec<Completion<E::Buffer, E::Failure>>,
     ended: Vec<Ended>,
     ramp_end: Nanos,
@@ -82,6 +83,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             .map(|(share, prepared)| DeviceWork::new(worker, share, prepared, start))
             .collect();
         let slots = worker.job.iodepth * devices.len();
+        engine.limit(worker.job.batches.max_taken());
         IoLoop {
             worker,
             engine,
@@ -144,6 +146,8 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             let deadline = self.deadline(at, issuing);
             let completed = &mut self.completed;
             let min = self.batches.complete_min.min(self.in_flight.max(1));
+            // Those that were left over are there already.
+            let min = min.saturating_sub(completed.len());
             let reaped = self.engine.reap(min, deadline, |one| completed.push(one));
             reaped.map_err(failed)?;
         }
@@ -196,6 +200,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             self.begin()?;
         }
         self.meter.finish(self.engine, &mut self.result);
+        self.engine.limit(usize::MAX);
         // Random arrivals are drawn for these, which takes time.
         self.result.unissued = self.unissued();
         self.result.behind = self.behind();
@@ -377,11 +382,12 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         Ok(true)
     }
 
-    /// Takes back the completed I/Os, so that their buffers are free again.
+    /// Takes back the completed I/Os, at most as many as are taken together, so that their buffers are free again.
     #[inline]
     fn end_completed(&mut self) {
         let mut completed = std::mem::take(&mut self.completed);
-        for completion in completed.drain(..) {
+        let taken = completed.len().min(self.batches.max_taken());
+        for completion in completed.drain(..taken) {
             self.end_one(completion);
         }
         self.completed = completed;

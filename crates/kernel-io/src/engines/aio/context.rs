@@ -161,11 +161,11 @@ impl Context {
         self.slots.end(block.data, result)
     }
 
-    /// Calls io_getevents(2): waits for `min` completions, for `timeout` at most, and delivers those that came.
-    /// Returns their number.
+    /// Calls io_getevents(2): waits for `min` completions, for `timeout` at most, and delivers those that came, `max`
+    /// at most. Returns their number.
     pub(super) fn events(
         &mut self,
-        min: usize,
+        (min, max): (usize, usize),
         timeout: Option<Nanos>,
         mut sink: impl FnMut(KernelCompletion),
     ) -> Result<usize, Errno> {
@@ -174,8 +174,9 @@ impl Context {
             tv_nsec: (timeout.0 % 1_000_000_000) as libc::c_long,
         });
         let limit = limit.as_ref().map_or(ptr::null(), ptr::from_ref);
-        let (room, events) = (self.events.len(), self.events.as_mut_ptr());
-        // SAFETY: `events` has room for `room` events; the time lives through the call.
+        let room = self.events.len().min(max);
+        let events = self.events.as_mut_ptr();
+        // SAFETY: `events` has room for `room` events or more; the time lives through the call.
         let count =
             unsafe { libc::syscall(libc::SYS_io_getevents, self.id, min, room, events, limit) };
         let count = result(count)?;

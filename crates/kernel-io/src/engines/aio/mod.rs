@@ -37,6 +37,8 @@ pub struct Libaio {
     starved: usize,
     /// Time since which the kernel has had none while no request was in flight.
     starved_since: Option<Nanos>,
+    /// Largest number of completions that one call of [`Engine::reap`] delivers.
+    max: usize,
     calls: Calls,
 }
 
@@ -78,20 +80,21 @@ impl Libaio {
             ended: Vec::with_capacity(depth),
             starved: 0,
             starved_since: None,
+            max: usize::MAX,
             calls: Calls::default(),
         })
     }
 
-    /// Waits for `min` events in the kernel, until `deadline`.
+    /// Waits for `min` events in the kernel, until `deadline`, and delivers `max` at most.
     fn wait(
         &mut self,
-        min: usize,
+        min_max: (usize, usize),
         deadline: Nanos,
         sink: impl FnMut(KernelCompletion),
     ) -> Result<usize, KernelEngineError> {
         let began = now();
         let timeout = (deadline != Nanos::MAX).then(|| deadline - began);
-        let taken = self.take(min, timeout, sink);
+        let taken = self.take(min_max, timeout, sink);
         self.calls.waiting.blocks += 1;
         self.calls.waiting.blocked += now() - began;
         taken
@@ -99,12 +102,12 @@ impl Libaio {
 
     fn take(
         &mut self,
-        min: usize,
+        min_max: (usize, usize),
         timeout: Option<Nanos>,
         sink: impl FnMut(KernelCompletion),
     ) -> Result<usize, KernelEngineError> {
         self.calls.system_calls += 1;
-        match self.context.events(min, timeout, sink) {
+        match self.context.events(min_max, timeout, sink) {
             Ok(taken) => Ok(taken),
             Err(Errno::INTR) => Ok(0),
             Err(errno) => Err(call("io_getevents", errno)),
@@ -139,10 +142,10 @@ impl Libaio {
         at - *self.starved_since.get_or_insert(at) < MAX_STARVATION
     }
 
-    /// Delivers the requests that ended when they were submitted; returns their number.
-    fn hand_out(&mut self, sink: impl FnMut(KernelCompletion)) -> usize {
-        let count = self.ended.len();
-        self.ended.drain(..).for_each(sink);
+    /// Delivers the requests that ended when they were submitted, `max` at most; returns their number.
+    fn hand_out(&mut self, max: usize, sink: impl FnMut(KernelCompletion)) -> usize {
+        let count = self.ended.len().min(max);
+        self.ended.drain(..count).for_each(sink);
         count
     }
 
@@ -193,27 +196,31 @@ impl Engine for Libaio {
         mut sink: impl FnMut(KernelCompletion),
     ) -> Result<usize, KernelEngineError> {
         self.calls.reaps += 1;
-        let mut delivered = self.hand_out(&mut sink);
-        if min <= delivered && self.sent() > 0 {
-            delivered += self.take(0, Some(Nanos::ZERO), &mut sink)?;
+        let max = self.max;
+        let min = min.min(max);
+        let mut delivered = self.hand_out(max, &mut sink);
+        if min <= delivered && delivered < max && self.sent() > 0 {
+            let room = (0, max - delivered);
+            delivered += self.take(room, Some(Nanos::ZERO), &mut sink)?;
         }
         if min <= delivered && self.starved > 0 {
             self.send();
         }
         while delivered < min {
+            let room = max - delivered;
             match (self.sent().min(min - delivered), self.starved) {
                 (0, 0) => {
                     idle_until(deadline);
                     break;
                 }
                 (0, _) => idle_until(deadline.min(now() + RETRY_INTERVAL)),
-                (wanted, 0) => delivered += self.wait(wanted, deadline, &mut sink)?,
+                (wanted, 0) => delivered += self.wait((wanted, room), deadline, &mut sink)?,
                 // The next request that ends may free resources for another.
-                _ => delivered += self.wait(1, deadline, &mut sink)?,
+                _ => delivered += self.wait((1, room), deadline, &mut sink)?,
             }
             if self.starved > 0 {
                 self.send();
-                delivered += self.hand_out(&mut sink);
+                delivered += self.hand_out(max - delivered, &mut sink);
             }
             if delivered < min && now() >= deadline {
                 break;
@@ -221,6 +228,10 @@ impl Engine for Libaio {
         }
         self.calls.completed += delivered as u64;
         Ok(delivered)
+    }
+
+    fn limit(&mut self, max: usize) {
+        self.max = max.max(1);
     }
 
     fn abandon(&mut self) {

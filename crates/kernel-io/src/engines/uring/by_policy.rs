@@ -36,6 +36,8 @@ pub struct PolicyUring<R: Requests = FileRequests> {
     run_delay: RunDelay,
     out: InFlight,
     can: StepSet,
+    /// Largest number of completions that one call of [`Engine::reap`] delivers.
+    max: usize,
     /// Calls of [`Engine::reap`].
     reaps: u64,
     /// Counters of the steps that the rings carry out instead of the waiter.
@@ -114,6 +116,7 @@ impl<R: Requests> PolicyUring<R> {
             run_delay: RunDelay::default(),
             out: InFlight::new(depth),
             can,
+            max: usize::MAX,
             reaps: 0,
             counters: WaitCounters::default(),
             system_calls: 0,
@@ -139,14 +142,14 @@ impl<R: Requests> PolicyUring<R> {
         }
     }
 
-    /// Delivers the completions, and reports them to the policy.
-    fn take(&mut self, mut sink: impl FnMut(KernelCompletion)) -> usize {
+    /// Delivers the completions, `max` at most, and reports them to the policy.
+    fn take(&mut self, max: usize, mut sink: impl FnMut(KernelCompletion)) -> usize {
         let rings = [Some(&mut self.blocking), self.polled.as_mut()];
         let (policy, out) = (&mut self.policy, &mut self.out);
         let mut at = None;
         let mut delivered = 0;
         for ring in rings.into_iter().flatten() {
-            delivered += ring.take(|mut completion| {
+            delivered += ring.take(max - delivered, |mut completion| {
                 // The slots deliver only requests that they hold, with their tags.
                 let Some(sent) = out.end(completion.tag) else {
                     return;
@@ -286,21 +289,26 @@ impl<R: Requests> Engine for PolicyUring<R> {
         mut sink: impl FnMut(KernelCompletion),
     ) -> Result<usize, KernelEngineError> {
         self.reaps += 1;
-        let mut delivered = self.take(&mut sink);
+        let min = min.min(self.max);
+        let mut delivered = self.take(self.max, &mut sink);
         if delivered == 0 && min == 0 && self.is_over() == Slept::Over {
-            delivered = self.take(&mut sink);
+            delivered = self.take(self.max, &mut sink);
         }
         while delivered < min {
             if self.out.count() == 0 && deadline == Nanos::MAX {
                 break;
             }
             self.wait(deadline)?;
-            delivered += self.take(&mut sink);
+            delivered += self.take(self.max - delivered, &mut sink);
             if delivered < min && now() >= deadline {
                 break;
             }
         }
         Ok(delivered)
+    }
+
+    fn limit(&mut self, max: usize) {
+        self.max = max.max(1);
     }
 
     fn abandon(&mut self) {

@@ -55,6 +55,8 @@ pub struct IoUring<R: Requests = FileRequests> {
     disabled: bool,
     /// True once a thread has submitted, to which the ring then belongs.
     owned: bool,
+    /// Largest number of completions that one call of [`Engine::reap`] delivers.
+    max: usize,
     /// True if the kernel supports a timeout for waits.
     timeouts: bool,
     /// True if requests in flight are not waited for.
@@ -142,6 +144,7 @@ impl<R: Requests> IoUring<R> {
             timeouts: ring.has_timeouts(),
             disabled: opened.disabled,
             owned: false,
+            max: usize::MAX,
             abandoned: false,
             calls: Calls::default(),
             ring,
@@ -300,6 +303,10 @@ impl<R: Requests> Engine for IoUring<R> {
         self.calls.reaps += 1;
         let reaped = self.wait_for(min, deadline, sink);
         reaped.map_err(|errno| self.refusal("io_uring_enter(wait)", errno))
+    }
+
+    fn limit(&mut self, max: usize) {
+        self.max = max.max(1);
     }
 
     fn abandon(&mut self) {

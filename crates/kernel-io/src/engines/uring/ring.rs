@@ -203,11 +203,14 @@ impl<R: Requests> Ring<R> {
         self.ring.completion().is_empty()
     }
 
-    /// Delivers the completions in the ring; returns their number.
+    /// Delivers the completions in the ring, `max` at most; returns their number.
     #[inline]
-    pub(super) fn take(&mut self, mut sink: impl FnMut(KernelCompletion)) -> usize {
+    pub(super) fn take(&mut self, max: usize, mut sink: impl FnMut(KernelCompletion)) -> usize {
         let mut delivered = 0;
-        for entry in self.ring.completion() {
+        let mut entries = self.ring.completion();
+        while delivered < max
+            && let Some(entry) = entries.next()
+        {
             let entry: cqueue::Entry = entry.into();
             let outcome = |moved| R::outcome(entry.result(), moved);
             let ended = self.slots.end_by(entry.user_data(), outcome);

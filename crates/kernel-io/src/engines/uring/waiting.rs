@@ -21,18 +21,19 @@ const POLLS_PER_CLOCK_READ: u64 = 64;
 const POLLS_PER_YIELD: u64 = 4096;
 
 impl<R: Requests> IoUring<R> {
-    /// Delivers completions until there were `min`, or until `deadline`.
+    /// Delivers completions until there were `min`, or until `deadline`; at most the engine's limit.
     pub(super) fn wait_for(
         &mut self,
         min: usize,
         deadline: Nanos,
         mut sink: impl FnMut(KernelCompletion),
     ) -> Result<usize, Errno> {
-        let mut delivered = self.take(&mut sink);
+        let min = min.min(self.max);
+        let mut delivered = self.take(self.max, &mut sink);
         if delivered == 0 && min == 0 && self.sent() > 0 && !self.mode.has_poller_thread() {
             // Only this call delivers completions and polls devices.
             self.get_events(0, None)?;
-            delivered = self.take(&mut sink);
+            delivered = self.take(self.max, &mut sink);
         }
         while delivered < min {
             let wanted = self.sent().min(min - delivered);
@@ -41,7 +42,7 @@ impl<R: Requests> IoUring<R> {
                 break;
             }
             self.wait(wanted, deadline)?;
-            delivered += self.take(&mut sink);
+            delivered += self.take(self.max - delivered, &mut sink);
             if delivered < min && now() >= deadline {
                 break;
             }
@@ -123,8 +124,9 @@ impl<R: Requests> IoUring<R> {
         self.calls.waiting.empty_polls += polls;
     }
 
-    pub(super) fn take(&mut self, sink: impl FnMut(KernelCompletion)) -> usize {
-        let delivered = self.ring.take(sink);
+    /// Delivers the completions in the ring, `max` at most; returns their number.
+    pub(super) fn take(&mut self, max: usize, sink: impl FnMut(KernelCompletion)) -> usize {
+        let delivered = self.ring.take(max, sink);
         self.calls.completed += delivered as u64;
         delivered
     }

@@ -3,7 +3,8 @@
 use joulio_cpu::{Depth, Tsc, UserWait};
 use joulio_units::Nanos;
 
-fn main() {
+/// Prints a line for each depth of the wait.
+pub fn main() {
     for depth in [Depth::C01, Depth::C02] {
         match UserWait::detect(depth) {
             Ok(wait) => {

@@ -2,7 +2,8 @@
 
 use joulio_device::pci::{PciError, Sysfs};
 
-fn main() -> Result<(), PciError> {
+/// Prints a line for each controller, and their number.
+pub fn main() -> Result<(), PciError> {
     let controllers = Sysfs::default().nvme_controllers()?;
     for controller in &controllers {
         let driver = controller.driver.as_deref().unwrap_or("no driver");

@@ -8,10 +8,8 @@ mod common;
 use common::{Host, options, transfer};
 use joulio_nvme_spec::NvmOpcode;
 
-fn main() {
-    let count = std::env::args().nth(1).map_or(10_000, |count| {
-        count.parse::<u32>().expect("a number of reads")
-    });
+/// Reads `count` times, one read after the other, and prints what the controller did.
+pub fn run(count: u32) {
     let mut host = Host::stepped(&options());
     let mut pair = host.pair(1, 64, None);
     let buffer = host.buffer(4096);
@@ -22,4 +20,11 @@ fn main() {
         assert!(pair.reap().is_some());
     }
     println!("{:?}", host.device.activity());
+}
+
+#[allow(dead_code, reason = "a test runs this file too, by `run`")]
+fn main() {
+    run(std::env::args().nth(1).map_or(10_000, |count| {
+        count.parse::<u32>().expect("a number of reads")
+    }));
 }

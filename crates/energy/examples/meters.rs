@@ -4,8 +4,9 @@ use joulio_energy::{Meters, Root, Select};
 use std::thread::sleep;
 use std::time::Duration;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut discovery = Meters::discover(&Root::system(), &Select::all());
+/// Prints the meters of the machine `root`, with their figures for one second.
+pub fn run(root: &Root) -> Result<(), Box<dyn std::error::Error>> {
+    let mut discovery = Meters::discover(root, &Select::all());
     for other in &discovery.others {
         println!("{}: {:?}", other.name, other.state);
     }
@@ -22,4 +23,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     Ok(())
+}
+
+#[allow(dead_code, reason = "a test runs this file too, by `run`")]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    run(&Root::system())
 }

@@ -73,7 +73,8 @@ impl Engine for Null {
     }
 }
 
-fn main() -> Result<(), Infallible> {
+/// Reads 4 KiB, and prints the completion.
+pub fn main() -> Result<(), Infallible> {
     let mut engine = Null::default();
     let buffer = engine.buffers(0, 1, 4096)?.remove(0);
     let request = Request {

@@ -3,12 +3,17 @@
 use joulio_host::knobs::list;
 use std::path::Path;
 
-fn main() {
-    let disk = std::env::args().nth(1);
-    for knob in list(Path::new("/"), disk.as_deref()) {
+/// Prints a line for each setting: of the machine, and of `disk` if there is one.
+pub fn run(disk: Option<&str>) {
+    for knob in list(Path::new("/"), disk) {
         match knob.found {
             Ok((value, _)) => println!("{:18} {value}", knob.name),
             Err(why) => println!("{:18} - {why}", knob.name),
         }
     }
+}
+
+#[allow(dead_code, reason = "a test runs this file too, by `run`")]
+fn main() {
+    run(std::env::args().nth(1).as_deref());
 }

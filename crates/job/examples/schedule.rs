@@ -3,7 +3,8 @@
 use joulio_job::{Arrivals, Job, JobError, Schedule};
 use joulio_units::Nanos;
 
-fn main() -> Result<(), JobError> {
+/// Prints five arrivals of each kind.
+pub fn main() -> Result<(), JobError> {
     let interval = Nanos(50_000);
     for arrivals in [Arrivals::Every(interval), Arrivals::Poisson(interval)] {
         let job = Job {

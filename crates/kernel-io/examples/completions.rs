@@ -7,8 +7,8 @@
 use joulio_engine::Request;
 use joulio_job::{CompletionMode, EngineName};
 use joulio_kernel_io::{
-    Access, Calls, DirectFile, Effective, Interrupts, IoUring, KernelEngine, KernelEngineError,
-    Libaio, Psync, Release, RingOptions, expect, judge,
+    Access, Calls, DirectFile, DirectFileError, Effective, Interrupts, IoUring, KernelEngine,
+    KernelEngineError, Libaio, Psync, Release, RingOptions, expect, judge,
 };
 use joulio_units::{Nanos, Operation};
 use joulio_wait::now;
@@ -33,6 +33,7 @@ const RUNS: [(EngineName, CompletionMode); 11] = [
     (EngineName::Libaio, CompletionMode::Poll),
 ];
 
+#[allow(dead_code, reason = "a test runs this file too, by `compare`")]
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let Some(device) = arguments.next() else {
@@ -43,13 +44,18 @@ fn main() -> ExitCode {
         .next()
         .and_then(|n| n.parse().ok())
         .unwrap_or(1000);
-    let file = match DirectFile::open(&device, Access::Read) {
-        Ok(file) => Arc::new(file),
+    match compare(&device, ios) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("completions: {error}");
-            return ExitCode::from(2);
+            ExitCode::from(2)
         }
-    };
+    }
+}
+
+/// Reads `ios` blocks of `device` with every engine and mode, and prints a line for each.
+pub fn compare(device: &str, ios: u64) -> Result<(), DirectFileError> {
+    let file = Arc::new(DirectFile::open(device, Access::Read)?);
     println!(
         "{device}: {:?}, {} bytes, blocks of {}, {:?}",
         file.kind(),
@@ -66,7 +72,7 @@ fn main() -> ExitCode {
             Err(error) => println!("{error}"),
         }
     }
-    ExitCode::SUCCESS
+    Ok(())
 }
 
 fn run(

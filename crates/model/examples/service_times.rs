@@ -3,7 +3,8 @@
 use joulio_model::{DeviceProfile, ProfileError, ServiceModel};
 use joulio_units::{Direction, Nanos};
 
-fn main() -> Result<(), ProfileError> {
+/// Prints a line for each profile.
+pub fn main() -> Result<(), ProfileError> {
     for name in DeviceProfile::names() {
         let mut model = ServiceModel::new(&DeviceProfile::builtin(name)?, 1);
         let first = model.start(Nanos::ZERO, Direction::Read, 4096);

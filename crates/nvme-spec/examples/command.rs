@@ -3,7 +3,8 @@
 use joulio_nvme_spec::{Command, NamespaceId, NvmOpcode};
 use zerocopy::IntoBytes;
 
-fn main() {
+/// Prints a line for each dword.
+pub fn main() {
     let mut command = Command::nvm(NvmOpcode::READ, NamespaceId(1));
     // The first block, and the number of blocks, which is 0's based.
     command.cdw10[0] = 2048.into();

@@ -3,7 +3,8 @@
 use joulio_trace::{Event, EventKind, Thread, Timeline, Trace, text};
 use joulio_units::{Direction, Nanos};
 
-fn main() {
+/// Prints the trace of one read.
+pub fn main() {
     let mut trace = Trace::OFF;
     trace.start(16);
     let submit = EventKind::Submit {

@@ -8,12 +8,10 @@ use joulio_units::Nanos;
 use std::error::Error;
 use std::time::Instant;
 
-fn main() -> Result<(), Box<dyn Error>> {
+/// Runs `ios` I/Os with each policy and number of jobs, and prints a line for each.
+pub fn run_all(ios: u64) -> Result<(), Box<dyn Error>> {
     let machine = MachineProfile::builtin("xeon-e3-1230v5")?;
     let devices = [DeviceProfile::builtin("optane-900p")?];
-    let ios: u64 = std::env::args()
-        .nth(1)
-        .map_or(Ok(1_000_000), |n| n.parse())?;
     let modes = [
         CompletionMode::Poll,
         CompletionMode::Interrupt,
@@ -46,4 +44,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     Ok(())
+}
+
+#[allow(dead_code, reason = "a test runs this file too, by `run_all`")]
+fn main() -> Result<(), Box<dyn Error>> {
+    let ios = std::env::args().nth(1);
+    run_all(ios.map_or(Ok(1_000_000), |n| n.parse())?)
 }

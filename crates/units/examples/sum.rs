@@ -20,7 +20,8 @@ fn energy(zone: Zone, joules: f64) -> Energy {
     }
 }
 
-fn main() {
+/// Prints the sum of two packages, and why that of a package and its cores is refused.
+pub fn main() {
     use joulio_units::Boundary::{Cores, Package};
     let packages = [0, 1].map(|package| energy(Zone::package(Package, package), 420.0));
     match Energy::sum(&packages) {

@@ -3,7 +3,8 @@
 use joulio_vfio_user_wire::{Header, RegionAccess, command, pci};
 use zerocopy::IntoBytes;
 
-fn main() {
+/// Prints the header and the body of the message.
+pub fn main() {
     let body = RegionAccess {
         offset: 8,
         region: pci::BAR0,

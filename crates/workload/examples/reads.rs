@@ -9,7 +9,8 @@ use joulio_workload::{
 };
 use std::path::Path;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// Prints a line for each completion mode.
+pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let profile = DeviceProfile::builtin("optane-900p")?;
     let device = EmulatedDevice::spawn(&Options::new(profile))?;
     let controller = Controller::open(device, ControllerOptions::default())?;

@@ -3,6 +3,7 @@
 mod baseline;
 mod bmc;
 mod common;
+mod examples;
 mod hwmon;
 mod perf;
 mod power;

@@ -5,6 +5,7 @@ mod bounds;
 mod common;
 mod devices;
 mod energy;
+mod examples;
 mod figures;
 mod garbage_collection;
 mod power_states;

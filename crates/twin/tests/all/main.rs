@@ -3,6 +3,7 @@
 mod common;
 mod counters;
 mod device_fit;
+mod examples;
 mod grid;
 mod oracle;
 mod other_irqs;

@@ -1,0 +1,9 @@
+//! Runs the example to its end.
+
+#[path = "../examples/null.rs"]
+mod null;
+
+#[test]
+fn null() {
+    null::main().unwrap();
+}

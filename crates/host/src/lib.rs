@@ -4,6 +4,27 @@
 //! [`Changes`] makes changes. Each is written into the [`Journal`] before it is made, and is restored when the
 //! changes are finished or dropped; [`restore_left`] restores those that a killed process left. Nothing here
 //! prints, parses a command line or ends the process.
+//!
+//! ```
+//! use joulio_host::knobs::{Knob, UmwaitSetting};
+//! use joulio_host::{Changes, Journal};
+//! use std::fs;
+//!
+//! // A file tree in place of the machine's, which begins at `/`.
+//! let folder = tempfile::tempdir()?;
+//! let root = folder.path();
+//! let control = root.join("sys/devices/system/cpu/umwait_control");
+//! fs::create_dir_all(&control)?;
+//! fs::write(control.join("enable_c02"), "1\n")?;
+//!
+//! let knob = Knob::Umwait { setting: UmwaitSetting::EnableC02 };
+//! let mut changes = Changes::written_in(Journal::at(root.join("journal")), |line| println!("{line}"));
+//! changes.knobs(root, &[(knob, "0")])?;
+//! assert_eq!(fs::read_to_string(control.join("enable_c02"))?, "0\n");
+//! changes.finish()?;
+//! assert_eq!(fs::read_to_string(control.join("enable_c02"))?, "1\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

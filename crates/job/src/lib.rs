@@ -2,6 +2,21 @@
 //!
 //! A [`Job`] is a workload described with fio's options; a [`Method`] is an engine with a completion mode. A run on
 //! real devices and one in virtual time return a result of the same type.
+//!
+//! ```
+//! use joulio_job::{Arrivals, Job, Schedule};
+//! use joulio_units::Nanos;
+//!
+//! let interval = Nanos::from_micros(50);
+//! let job = Job { arrivals: Arrivals::Every(interval), ..Job::random_reads(5) };
+//! job.check()?;
+//! let mut schedule = Schedule::new(&job, 0, Nanos::ZERO);
+//! let first = schedule.due(Nanos::ZERO).expect("the first arrives at once");
+//! assert_eq!((first.len, first.arrival), (4096, Nanos::ZERO));
+//! assert_eq!(schedule.due(Nanos::ZERO), None);
+//! assert_eq!(schedule.next(), interval);
+//! # Ok::<(), joulio_job::JobError>(())
+//! ```
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

@@ -3,6 +3,19 @@
 //!
 //! Unsafe code is in six modules: the memory of [`AlignedBuffer`], the ring of io_uring, its set-up, the system
 //! calls of libaio, the status of loop devices, and the discard of block devices.
+//!
+//! ```
+//! use joulio_job::{CompletionMode, EngineName};
+//! use joulio_kernel_io::{Queue, Release, expect};
+//!
+//! // Every kernel accepts a synchronous call that requests polling, but only those up to Linux 5.18 poll.
+//! let (psync, poll) = (EngineName::Psync, CompletionMode::Poll);
+//! let queue = Queue { io_poll: Some(true), ..Queue::default() };
+//! assert!(expect(psync, poll, Some(Release::new(5, 10)), &queue).is_requested());
+//! let effective = expect(psync, poll, Some(Release::new(6, 18)), &queue);
+//! assert_eq!(effective.name, "interrupt");
+//! println!("{}", effective.reason.expect("it is not the requested mode"));
+//! ```
 #![warn(clippy::missing_errors_doc)]
 #![deny(unsafe_code)]
 

@@ -5,6 +5,17 @@
 //!
 //! Nothing here parses joulio's own flags or prints. Errors are enums whose variants say what the user can do;
 //! the command turns them into a line and an exit status.
+//!
+//! ```
+//! use joulio_lab::statistics::Summary;
+//!
+//! // IOPS of five repetitions of a run, in thousands.
+//! let summary = Summary::of(&[1099.2, 1103.8, 1087.1, 1111.0, 1094.6]).expect("there are values");
+//! assert_eq!((summary.n, summary.min, summary.max), (5, 1087.1, 1111.0));
+//! // The ends of the 95 % interval of the mean.
+//! assert!(1087.0 < summary.mean.low && summary.mean.low < 1099.0);
+//! assert!(1099.2 < summary.mean.high && summary.mean.high < 1112.0);
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod advise;

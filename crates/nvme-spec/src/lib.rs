@@ -3,6 +3,20 @@
 //! Every structure cites its section of the specification. "Base" is the NVM Express Base Specification 2.0c, "NVM"
 //! the NVM Command Set Specification 1.0c, "PCIe" the NVMe over PCIe Transport Specification 1.0c. Layouts are
 //! little-endian on every host, and their sizes are asserted at compile time.
+//!
+//! ```
+//! use joulio_nvme_spec::{Command, NamespaceId, NvmOpcode};
+//! use zerocopy::IntoBytes;
+//!
+//! let mut read = Command::nvm(NvmOpcode::READ, NamespaceId(1));
+//! // The first block, and the number of blocks, which is 0's based.
+//! read.cdw10[0] = 2048.into();
+//! read.cdw10[2] = (8 - 1).into();
+//! let entry = read.as_bytes();
+//! assert_eq!(entry.len(), 64);
+//! assert_eq!(entry[0], 0x02);
+//! assert_eq!(entry[40..44], [0x00, 0x08, 0x00, 0x00]);
+//! ```
 #![warn(clippy::missing_errors_doc)]
 #![no_std]
 #![forbid(unsafe_code)]

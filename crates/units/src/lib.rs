@@ -3,6 +3,18 @@
 //! No bare `u64` is passed between crates: a time is [`Nanos`], a power [`Watts`], an energy [`Joules`]. The energy
 //! of a run or of a meter's window is an [`Energy`]: joules with their [`Zone`] (a [`Boundary`] at a [`Place`]),
 //! their source and their error.
+//!
+//! ```
+//! use joulio_units::{Boundary, Joules, Nanos, Watts, Zone};
+//!
+//! let energy = Watts(12.5) * Nanos::from_millis(2_000);
+//! assert_eq!(energy, Joules(25.0));
+//! assert_eq!(energy / Nanos::from_millis(1_000), Watts(25.0));
+//! // The joules of a package include those of its own cores, and so the two are never added.
+//! let package = Zone::package(Boundary::Package, 0);
+//! assert!(package.holds(&Zone::package(Boundary::Cores, 0)));
+//! assert!(!package.holds(&Zone::package(Boundary::Cores, 1)));
+//! ```
 #![warn(clippy::missing_errors_doc)]
 #![no_std]
 #![forbid(unsafe_code)]

@@ -3,6 +3,24 @@
 //! The two processes talk over a UNIX socket on one machine, so every field is in the byte order of the host. Sizes
 //! are asserted at compile time. The specification is QEMU's docs/interop/vfio-user.rst; structures that it takes
 //! from the kernel are those of include/uapi/linux/vfio.h.
+//!
+//! ```
+//! use joulio_vfio_user_wire::{Header, RegionAccess, command, pci};
+//! use zerocopy::{FromBytes, IntoBytes};
+//!
+//! // A read of a controller's version register, as a client sends it.
+//! let body = RegionAccess { offset: 8, region: pci::BAR0, count: 4 };
+//! let header = Header {
+//!     id: 1,
+//!     command: command::REGION_READ,
+//!     size: (Header::BYTES + RegionAccess::BYTES) as u32,
+//!     ..Header::default()
+//! };
+//! let sent = [header.as_bytes(), body.as_bytes()].concat();
+//! assert_eq!(sent.len(), 32);
+//! assert!(!header.is_reply());
+//! assert_eq!(RegionAccess::read_from_bytes(&sent[Header::BYTES..]).ok(), Some(body));
+//! ```
 #![warn(clippy::missing_errors_doc)]
 #![no_std]
 #![forbid(unsafe_code)]

@@ -29,6 +29,16 @@
 //! assert_eq!(&copied, b"joules");
 //! # Ok::<(), DeviceError>(())
 //! ```
+//!
+//! The interfaces of the back ends are [VFIO] and [vfio-user]. Sections of the [specifications][Base] of NVM Express
+//! are cited in short: "Base 4.1.1" is section 4.1.1 of the NVM Express Base Specification, and "PCIe" is the NVMe over
+//! PCIe Transport Specification, in the versions that [`joulio_nvme_spec`] names. "PCI 3.0" is the [PCI Local Bus
+//! Specification][PCI] of that revision.
+//!
+//! [Base]: https://nvmexpress.org/specifications/
+//! [PCI]: https://pcisig.com/specifications
+//! [VFIO]: https://docs.kernel.org/driver-api/vfio.html
+//! [vfio-user]: https://www.qemu.org/docs/master/interop/vfio-user.html
 #![warn(clippy::missing_errors_doc)]
 mod admin_data;
 mod allocate;

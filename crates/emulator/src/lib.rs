@@ -23,6 +23,15 @@
 //! assert_eq!(device.read32(CSTS), u32::MAX);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Sections of the [specifications][Base] are cited in short: "Base 5.27" is section 5.27 of the NVM Express Base
+//! Specification, "NVM" is the NVM Command Set Specification, and "PCIe" the NVMe over PCIe Transport Specification, in
+//! the versions that [`joulio_nvme_spec`] names. "PCI 3.0" is the [PCI Local Bus Specification][PCI] of that revision.
+//! The protocol of [`serve`] is [vfio-user].
+//!
+//! [Base]: https://nvmexpress.org/specifications/
+//! [PCI]: https://pcisig.com/specifications
+//! [vfio-user]: https://www.qemu.org/docs/master/interop/vfio-user.html
 #![warn(clippy::missing_errors_doc)]
 #![deny(unsafe_code)]
 

@@ -1,8 +1,10 @@
 //! Structures and constants of the NVM Express specification, without behaviour.
 //!
-//! Every structure cites its section of the specification. "Base" is the NVM Express Base Specification 2.0c, "NVM"
-//! the NVM Command Set Specification 1.0c, "PCIe" the NVMe over PCIe Transport Specification 1.0c. Layouts are
-//! little-endian on every host, and their sizes are asserted at compile time.
+//! Every structure cites its section of the [specifications][Base]: "Base 5.27" is section 5.27 of the NVM Express Base
+//! Specification 2.0c. "NVM" is the NVM Command Set Specification 1.0c, "PCIe" the NVMe over PCIe Transport
+//! Specification 1.0c. Layouts are little-endian on every host, and their sizes are asserted at compile time.
+//!
+//! [Base]: https://nvmexpress.org/specifications/
 //!
 //! ```
 //! use joulio_nvme_spec::{Command, NamespaceId, NvmOpcode};

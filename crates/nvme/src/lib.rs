@@ -81,6 +81,12 @@
 //! shared::<QueuePair<EmulatedDevice>>();
 //! ```
 //!
+//! Sections of the [specifications][Base] are cited in short: "Base 5.27" is section 5.27 of the NVM Express Base
+//! Specification, "NVM" is the NVM Command Set Specification, and "PCIe" the NVMe over PCIe Transport Specification, in
+//! the versions that [`spec`] names.
+//!
+//! [Base]: https://nvmexpress.org/specifications/
+//!
 //! The programs in `examples/` show more: hello, depth_32, change_completion, epoll, own_memory, adaptive, reactor,
 //! and on a zoned drive zone_append.
 #![warn(clippy::missing_errors_doc)]

@@ -1,8 +1,12 @@
 //! The constants and structures of the vfio-user protocol, without behaviour.
 //!
 //! The two processes talk over a UNIX socket on one machine, so every field is in the byte order of the host. Sizes
-//! are asserted at compile time. The specification is QEMU's docs/interop/vfio-user.rst; structures that it takes
-//! from the kernel are those of include/uapi/linux/vfio.h.
+//! are asserted at compile time. The [specification][vfio-user] is QEMU's docs/interop/vfio-user.rst. Structures that
+//! it takes from the kernel are those of include/uapi/linux/vfio.h, the interface of [VFIO]. Both are cited by the
+//! names of their commands and structures, as their sections have no numbers.
+//!
+//! [VFIO]: https://docs.kernel.org/driver-api/vfio.html
+//! [vfio-user]: https://www.qemu.org/docs/master/interop/vfio-user.html
 //!
 //! ```
 //! use joulio_vfio_user_wire::{Header, RegionAccess, command, pci};

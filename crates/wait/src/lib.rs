@@ -31,6 +31,12 @@
 //! assert_eq!(third.0, 3);
 //! # Ok::<(), joulio_wait::WaitError>(())
 //! ```
+//!
+//! Instructions have the names of the vendors' manuals, whose descriptions are in alphabetical order: TPAUSE and UMWAIT
+//! are in volume 2 of [Intel's SDM][SDM], MWAITX is in volume 3 of [AMD's APM][APM].
+//!
+//! [APM]: https://www.amd.com/content/dam/amd/en/documents/processor-tech-docs/programmer-references/40332.pdf
+//! [SDM]: https://www.intel.com/content/www/us/en/developer/articles/technical/intel-sdm.html
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,7 @@
 //! Loading of profiles: the built-in ones are valid, and errors name the field.
 
 use joulio_model::{AnyProfile, DeviceProfile, Figure, MachineProfile, ProfileError};
+use std::collections::BTreeMap;
 
 const OPTANE: &str = include_str!("../../../../profiles/devices/optane-900p.toml");
 const SERVER: &str = include_str!("../../../../profiles/machines/generic-server.toml");
@@ -414,6 +415,77 @@ fn every_field_of_a_profile_is_in_the_documents() {
         let there = named.iter().any(|field| FIELDS.contains(field));
         assert!(there, "docs/profiles.md does not name {name}");
     }
+}
+
+/// Adds the figures of `values` with their places: an idle state by its name and a size by its bytes, as profiles list
+/// different ones.
+fn figures_at(values: &toml::Value, place: &str, found: &mut Vec<(String, Figure)>) {
+    if let Ok(figure) = values.clone().try_into() {
+        found.push((place.to_owned(), figure));
+        return;
+    }
+    match values {
+        toml::Value::Table(table) => {
+            for (key, value) in table {
+                figures_at(value, &format!("{place}.{key}"), found);
+            }
+        }
+        toml::Value::Array(array) => {
+            for (index, value) in array.iter().enumerate() {
+                let name = value.get("state").or_else(|| value.get("bytes"));
+                let name = name.map_or_else(|| index.to_string(), |name| format!("{name:?}"));
+                figures_at(value, &format!("{place}.{name}"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn a_figure_as_another_profile_has_it_is_the_same_or_says_what_that_one_has() {
+    let builtin = AnyProfile::builtin().unwrap();
+    let mut all = BTreeMap::new();
+    for (profile, text) in &builtin {
+        let values = text.parse().map(toml::Value::Table).unwrap();
+        let mut found = Vec::new();
+        figures_at(&values, "", &mut found);
+        all.insert(profile.name().to_owned(), found);
+    }
+    let mut compared = 0;
+    for (profile, text) in &builtin {
+        // A line "#   SHORT   NAME.toml" at the top gives another profile a short name.
+        let mut names: Vec<(&str, &str)> = all.keys().map(|name| (&**name, &**name)).collect();
+        names.extend(text.lines().filter_map(|line| {
+            let (short, file) = line.strip_prefix("#   ")?.split_once("  ")?;
+            let (file, _) = file.trim_start().split_once(".toml")?;
+            all.contains_key(file).then_some((short, file))
+        }));
+        for (place, figure) in &all[profile.name()] {
+            let Some(source) = figure.source.strip_prefix("as ") else {
+                continue;
+            };
+            let source = source.strip_prefix("the ").unwrap_or(source);
+            let inside = |c: char| c.is_alphanumeric() || c == '-';
+            let starts = |short: &str| {
+                let rest = source.strip_prefix(short);
+                rest.is_some_and(|rest| !rest.starts_with(inside))
+            };
+            let Some((_, other)) = names.iter().find(|(short, _)| starts(short)) else {
+                continue;
+            };
+            let line = format!("{}{place}: {source}", profile.name());
+            let there = all[*other].iter().find(|(one, _)| one == place);
+            let Some((_, there)) = there else {
+                panic!("{line}: {other} has no such figure");
+            };
+            let is = there.value;
+            let mut words = source.split(|c: char| c.is_whitespace() || ",;:".contains(c));
+            let says = words.any(|word| word.parse::<f64>() == Ok(is));
+            assert!(figure.value == is || says, "{line}: {other} has {is}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 60, "{compared}");
 }
 
 #[test]

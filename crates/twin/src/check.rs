@@ -108,43 +108,45 @@ pub struct Unsaid {
     pub why: String,
 }
 
-/// Counts of a source's numbers by result.
+/// Counts of a source's numbers and claims by result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PaperSummary {
     /// The source's short name.
     pub paper: String,
-    /// Numbers that agree although no figure was fitted to them.
+    /// Numbers that agree, and claims that hold, although no figure was fitted to them.
     pub predicted: usize,
-    /// Numbers that agree and that a figure was fitted to.
+    /// Numbers that agree, and claims that hold, and that a figure was fitted to.
     pub fitted: usize,
     /// Numbers that agree because they follow from fitted ones or are themselves figures of a profile.
     pub restated: usize,
-    /// Numbers whose error is larger than allowed.
+    /// Numbers whose error is larger than allowed, and claims that do not hold.
     pub not_reproduced: usize,
     /// Numbers without an allowed error.
     pub unpromised: usize,
 }
 
 impl CheckReport {
-    /// Returns the counts of each source's numbers, in the order in which the sources were given.
+    /// Returns the counts of each source's numbers and claims, in the order in which the sources were given; a source
+    /// with claims alone comes last.
     pub fn summary(&self) -> Vec<PaperSummary> {
-        let mut found: Vec<PaperSummary> = Vec::new();
+        let mut found = Vec::new();
         for row in &self.numbers {
-            if found.last().is_none_or(|last| last.paper != row.paper) {
-                found.push(PaperSummary {
-                    paper: row.paper.clone(),
-                    ..PaperSummary::default()
-                });
-            }
-            let Some(of) = found.last_mut() else {
-                continue;
-            };
+            let of = PaperSummary::of(&mut found, &row.paper);
             *match (row.allowed, row.missed(), row.basis) {
                 (_, true, _) => &mut of.not_reproduced,
                 (None, ..) => &mut of.unpromised,
                 (_, _, Basis::Free) => &mut of.predicted,
                 (_, _, Basis::Fitted) => &mut of.fitted,
                 (_, _, Basis::Implied) => &mut of.restated,
+            } += 1;
+        }
+        for claim in &self.observations {
+            let of = PaperSummary::of(&mut found, &claim.paper);
+            *match (claim.holds, claim.basis) {
+                (false, _) => &mut of.not_reproduced,
+                (true, Basis::Free) => &mut of.predicted,
+                (true, Basis::Fitted) => &mut of.fitted,
+                (true, Basis::Implied) => &mut of.restated,
             } += 1;
         }
         found
@@ -178,6 +180,21 @@ impl CheckReport {
             Some(format!("{}: {}: {why}", one.paper, one.what))
         });
         numbers.chain(words).collect()
+    }
+}
+
+impl PaperSummary {
+    /// Returns the counts of `paper` from `found`, to which they are added if it has none.
+    fn of<'a>(found: &'a mut Vec<PaperSummary>, paper: &str) -> &'a mut PaperSummary {
+        let at = found.iter().position(|of| of.paper == paper);
+        let at = at.unwrap_or_else(|| {
+            found.push(PaperSummary {
+                paper: paper.to_owned(),
+                ..PaperSummary::default()
+            });
+            found.len() - 1
+        });
+        &mut found[at]
     }
 }
 

@@ -154,10 +154,10 @@ fn savings(text: &mut String, savings: &[SavingCheck]) {
     }
 }
 
-/// Formats a line for each source: how many of its numbers were predicted, and how many only reproduce the input of a
-/// fit.
+/// Formats a line for each source: how many of its numbers and observations were predicted, and how many only
+/// reproduce the input of a fit.
 fn summary(text: &mut String, report: &CheckReport) {
-    section(text, "Numbers by what became of them");
+    section(text, "Numbers and observations by what became of them");
     let rows = report.summary().into_iter().map(|of| {
         let counts = [
             of.predicted,
@@ -272,6 +272,7 @@ fn orders(text: &mut String, report: &CheckReport) {
 
 fn observed(text: &mut String, observation: &CheckedClaim) {
     let verdict = match (observation.holds, observation.broken()) {
+        (true, _) if observation.basis == Basis::Fitted => "holds, fitted",
         (true, _) => "holds",
         (_, true) => "BROKEN",
         _ => "does not reproduce",

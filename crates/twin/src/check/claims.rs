@@ -1,7 +1,7 @@
 //! Claims of a source that have no number.
 
 use super::judge::{self, JudgedValue, Verdict};
-use crate::published::{Paper, PublishedClaim, SimulationError, Simulator};
+use crate::published::{Basis, Paper, PublishedClaim, SimulationError, Simulator};
 use joulio_job::Metric;
 use serde::Serialize;
 
@@ -14,6 +14,8 @@ pub struct CheckedClaim {
     pub what: String,
     /// Metric of the runs.
     pub metric: Metric,
+    /// Reason for which agreement is expected.
+    pub basis: Basis,
     /// True if the claim holds.
     pub holds: bool,
     /// Reason why the claim is known not to reproduce.
@@ -51,10 +53,15 @@ fn observe(
         let values = chain.into_iter();
         values.map(|(run, is)| (run, is.value)).collect()
     };
+    let fitted = paper.fit.iter().any(|fit| fit.to.contains(&claim.what));
     Ok(CheckedClaim {
         paper: paper.name.clone(),
         what: claim.what.clone(),
         metric: claim.metric,
+        basis: match fitted {
+            true => Basis::Fitted,
+            false => Basis::Free,
+        },
         holds,
         known: claim.known.clone().filter(|_| !holds),
         miss: judged.miss,

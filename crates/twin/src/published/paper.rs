@@ -91,15 +91,15 @@ impl PublishedNumber {
     }
 }
 
-/// Reason for which the twin should agree with a number.
+/// Reason for which the twin should agree with a number or a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// A figure of a profile was chosen so that the number is reproduced.
+    /// A figure of a profile was chosen so that the number is reproduced or the claim holds.
     Fitted,
     /// The number follows from fitted ones, or is itself a figure of a profile.
     Implied,
-    /// No figure was chosen for it: the number is a prediction.
+    /// No figure was chosen for it: the number or the claim is a prediction.
     Free,
 }
 

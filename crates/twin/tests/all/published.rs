@@ -162,19 +162,32 @@ fn figures_that_were_set_by_hand_are_reported() {
 }
 
 #[test]
-fn a_summary_counts_every_number_once() {
+fn a_summary_counts_every_number_and_observation_once() {
     let summary = report().summary();
     assert_eq!(summary.len(), 8);
     let counted = |of: &PaperSummary| {
         of.predicted + of.fitted + of.restated + of.not_reproduced + of.unpromised
     };
     let all: usize = summary.iter().map(counted).sum();
-    assert_eq!(all, report().numbers.len());
+    assert_eq!(all, report().numbers.len() + report().observations.len());
     let dpas = summary.iter().find(|of| of.paper == "DPAS").unwrap();
     assert!(
         dpas.predicted > 10 && dpas.fitted > 15 && dpas.not_reproduced == 0,
         "{dpas:?}"
     );
+    // An Optane's falling I/Os per joule are an observation, which has no number.
+    let hs20 = summary.iter().find(|of| of.paper == "HS20").unwrap();
+    assert!(hs20.not_reproduced >= 1, "{hs20:?}");
+}
+
+#[test]
+fn an_observation_that_a_figure_was_fitted_to_says_so() {
+    let fitted = |of: &str| {
+        let claims = report().observations.iter();
+        let fitted = claims.filter(|claim| claim.basis == Basis::Fitted);
+        fitted.filter(|claim| claim.paper == of).count()
+    };
+    assert_eq!((fitted("HS22"), fitted("HS20")), (3, 0));
 }
 
 #[test]

@@ -62,7 +62,7 @@ pub struct PublishedNumber {
     #[serde(default)]
     pub fitted: bool,
     /// Sources that imply the number, so that it does not test the twin: other numbers of the file, or fields of
-    /// profiles that were taken from this number.
+    /// profiles that were taken from this number or decided by it.
     #[serde(default)]
     pub implied_by: Vec<String>,
     /// Runs to subtract from `run`, one for each: the number is the difference.
@@ -97,7 +97,8 @@ impl PublishedNumber {
 pub enum Basis {
     /// A figure of a profile was chosen so that the number is reproduced or the claim holds.
     Fitted,
-    /// The number follows from fitted ones, or is itself a figure of a profile.
+    /// The number follows from fitted ones, decided a figure that is not searched for, or is itself a figure of a
+    /// profile.
     Implied,
     /// No figure was chosen for it: the number or the claim is a prediction.
     Free,

@@ -154,7 +154,7 @@ fn every_fitted_figure_says_what_it_was_fitted_to() {
 #[test]
 fn figures_that_were_set_by_hand_are_reported() {
     let by_hand = &report().by_hand;
-    assert!(by_hand.len() >= 4);
+    assert!(by_hand.len() >= 7);
     let timer = by_hand
         .iter()
         .find(|set| set.field.ends_with("timer_joules"));
@@ -340,7 +340,9 @@ fn a_fit_from_other_values_comes_back_to_the_shipped_ones() -> Result<(), Box<dy
     let papers: Vec<_> = papers.into_iter().filter(|p| p.name == "DPAS").collect();
     let mut shipped = Profiles::default();
     let mut perturbed = Profiles::default();
-    for (i, fitted) in papers[0].fit.iter().enumerate() {
+    let fits = papers[0].fit.iter();
+    let searched = fits.filter(|fitted| fitted.by_hand.is_none());
+    for (i, fitted) in searched.enumerate() {
         let field: ProfileField = fitted.field.parse()?;
         let is = shipped.figure(&field)?.value;
         perturbed.set(&field, is * if i % 2 == 0 { 1.15 } else { 0.85 })?;

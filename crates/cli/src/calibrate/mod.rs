@@ -42,7 +42,7 @@ pub struct CalibrateArgs {
     /// counts differ, or medians differ by more than 20 %
     #[arg(long)]
     check: bool,
-    /// Device profile for --check
+    /// Device profile for --check; joulio profiles measure measures a device and makes a profile of it
     #[arg(long, default_value = "optane-900p", requires = "check")]
     device: String,
     /// I/Os of each run of --check; the quietest run counts

@@ -18,7 +18,7 @@ const NUMBER_IOS: u64 = 20_000;
 /// Smallest depth at which coalescing interrupts can be useful.
 const COALESCED: usize = 4;
 /// Largest number of completions for which a device raises one interrupt (NVM Express Base 2.0, figure 324: THR).
-const MOST_COALESCED: usize = 256;
+const MAX_COALESCED: usize = 256;
 
 /// Request for advice: the candidates, and the figure to optimise.
 #[derive(Clone, Debug)]
@@ -127,7 +127,7 @@ impl AdviceRequest {
     /// them.
     pub(super) fn coalescing(&self, job: &Job) -> Vec<String> {
         match job.iodepth >= COALESCED {
-            true => vec![format!("{},100", (job.iodepth / 2).min(MOST_COALESCED))],
+            true => vec![format!("{},100", (job.iodepth / 2).min(MAX_COALESCED))],
             false => Vec::new(),
         }
     }

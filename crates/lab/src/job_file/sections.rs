@@ -175,6 +175,12 @@ impl Given {
         bytes.map_err(|error| self.refused(&error.to_string()))
     }
 
+    /// Parses the option's value as a number.
+    pub(super) fn count(&self) -> Result<u64, JobFileError> {
+        let count = count(self.value.as_deref().unwrap_or(""));
+        count.map_err(|why| self.refused(&why))
+    }
+
     /// Checks that no number in the option's value has a suffix such as KiB, which is 1000 in fio and 1024 elsewhere.
     pub(super) fn check_suffixes(&self) -> Result<(), JobFileError> {
         let value = self.value.as_deref().unwrap_or_default();

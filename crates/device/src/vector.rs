@@ -57,6 +57,15 @@ pub trait VectorControl: Send + Sync + 'static {
         Ok(None)
     }
 
+    /// Returns the CPUs that the vector's interrupt is delivered to; `None` if it is no interrupt of this machine.
+    ///
+    /// # Errors
+    /// The system does not say it.
+    fn cpus(&self, vector: u16) -> Result<Option<CpuList>, DeviceError> {
+        let _ = vector;
+        Ok(None)
+    }
+
     /// Points the entry at `target`: from now on the interrupt is a write of `data` there, and no longer reaches the
     /// eventfd. `None` restores the entry.
     ///
@@ -151,6 +160,14 @@ impl Vector {
     /// The system's: it takes root to change it, or the CPU is not online.
     pub fn direct(&self, cpu: usize) -> Result<Option<CpuList>, DeviceError> {
         self.control.direct(self.index, cpu)
+    }
+
+    /// Returns the CPUs that the interrupt is delivered to, as [`VectorControl::cpus`] does.
+    ///
+    /// # Errors
+    /// The system does not say it.
+    pub fn cpus(&self) -> Result<Option<CpuList>, DeviceError> {
+        self.control.cpus(self.index)
     }
 
     /// Masks the vector: interrupts become pending instead of being delivered.

@@ -31,9 +31,9 @@ pub struct Placement {
     /// Pages of the jobs' buffers.
     pub memory_pages: BTreeSet<MemoryPages>,
     /// CPUs that took the interrupts for which the user-space driver blocked, those of the jobs where they are bound to
-    /// one each; empty: it did not block, or the jobs are bound to none.
+    /// one each; empty: it did not block, the device is emulated, or the system does not say it.
     pub interrupt_cpus: BTreeSet<u32>,
-    /// Reason why interrupts could not be directed to the jobs' CPUs.
+    /// Reason why interrupts were not directed to the jobs' CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupts_elsewhere: Option<String>,
 }

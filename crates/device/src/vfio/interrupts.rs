@@ -191,6 +191,10 @@ impl VectorControl for MsiX {
         affinity::direct(Path::new("/"), &self.address, vector, cpu).map(Some)
     }
 
+    fn cpus(&self, vector: u16) -> Result<Option<CpuList>, DeviceError> {
+        affinity::effective(Path::new("/"), &self.address, vector).map(Some)
+    }
+
     fn redirect(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
         let at = self.entry(vector)?;
         let redirected = &mut self.lock().redirected;

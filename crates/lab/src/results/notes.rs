@@ -4,7 +4,7 @@ use super::mostly;
 use super::run_name::{SPOILED, mode_name, run_name};
 use super::varied::Varied;
 use crate::record::RunRecord;
-use joulio_units::Slo;
+use joulio_units::{CpuList, Slo};
 use joulio_workload::{Counts, LatencySummary, Placement, RunResult};
 use std::collections::BTreeSet;
 
@@ -126,12 +126,16 @@ fn nodes(placement: &Placement) -> Option<String> {
     })
 }
 
-/// Returns a note if interrupts were taken by another CPU than the job's, because they could not be directed there.
-fn elsewhere(counts: &Counts) -> Option<String> {
-    let why = counts.placement.interrupts_elsewhere.as_ref()?;
-    Some(format!(
-        "interrupts may come to another CPU than the job's: {why}"
-    ))
+/// Returns a note if interrupts may have been taken by another CPU than the job's, because they were not directed there.
+fn elsewhere(placement: &Placement) -> Option<String> {
+    let why = placement.interrupts_elsewhere.as_ref()?;
+    let cpus: CpuList = placement.interrupt_cpus.iter().copied().collect();
+    Some(match cpus.is_empty() {
+        true => format!("interrupts may come to another CPU than the job's: {why}"),
+        false => {
+            format!("interrupts come to CPU {cpus}, which may be another than the job's: {why}")
+        }
+    })
 }
 
 fn of_run(run: &RunResult) -> Vec<Note> {
@@ -170,7 +174,7 @@ fn of_run(run: &RunResult) -> Vec<Note> {
         ("troubles", troubles(counts)),
         ("late", late(counts)),
         ("nodes", nodes(&counts.placement)),
-        ("interrupts elsewhere", elsewhere(counts)),
+        ("interrupts elsewhere", elsewhere(&counts.placement)),
     ] {
         text.into_iter().for_each(|text| add(mode, kind, text));
     }
@@ -356,6 +360,21 @@ mod tests {
         result.planned_by = Some("generic-server".into());
         let planned = format!("{polled}; planned by the costs of generic-server");
         assert_eq!(said(&result), [planned]);
+    }
+
+    #[test]
+    fn interrupts_that_are_not_directed_are_said_to_come_elsewhere() {
+        let mut at = Placement {
+            interrupt_cpus: [2, 3, 7].into(),
+            ..Placement::default()
+        };
+        assert_eq!(elsewhere(&at), None);
+        at.interrupts_elsewhere = Some("not bound".into());
+        let said = "interrupts come to CPU 2-3,7, which may be another than the job's: not bound";
+        assert_eq!(elsewhere(&at).as_deref(), Some(said));
+        at.interrupt_cpus.clear();
+        let said = "interrupts may come to another CPU than the job's: not bound";
+        assert_eq!(elsewhere(&at).as_deref(), Some(said));
     }
 
     #[test]

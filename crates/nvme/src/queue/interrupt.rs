@@ -90,14 +90,25 @@ impl Interrupt {
     /// Directs the interrupts to `cpu` and returns the CPUs that then take them; `None`: no CPU of this machine takes
     /// them, or the policy has no interrupts that the kernel takes.
     pub(super) fn direct(&self, cpu: usize) -> Result<Option<CpuList>, DeviceError> {
-        let Some(vector) = self.blocking_vector() else {
-            return Ok(None);
-        };
-        if self.user_vector().is_some() {
-            // The module that delivers user interrupts has directed them.
-            return Ok(None);
+        match self.kernels_vector() {
+            Some(vector) => vector.direct(cpu),
+            None => Ok(None),
         }
-        vector.direct(cpu)
+    }
+
+    /// Returns the CPUs that take the interrupts; `None` as for [`Interrupt::direct`].
+    pub(super) fn cpus(&self) -> Result<Option<CpuList>, DeviceError> {
+        match self.kernels_vector() {
+            Some(vector) => vector.cpus(),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the vector, if the policy blocks on it and the kernel takes its interrupts: user interrupts are directed
+    /// by the module that delivers them.
+    fn kernels_vector(&self) -> Option<&Vector> {
+        let user = self.user_vector().is_some();
+        self.blocking_vector().filter(|_| !user)
     }
 
     /// Sets the vector up for a policy with the `steps`; it may be redirected again.

@@ -152,6 +152,15 @@ impl<D: Device> QueuePair<D> {
         Ok(self.interrupt.direct(cpu)?)
     }
 
+    /// Returns the CPUs that take the interrupts that the policy blocks for; `None`: as for
+    /// [`QueuePair::direct_interrupts`].
+    ///
+    /// # Errors
+    /// The system does not say it.
+    pub fn interrupt_cpus(&self) -> Result<Option<CpuList>, NvmeError> {
+        Ok(self.interrupt.cpus()?)
+    }
+
     /// Checks that this queue and this machine have the steps of `policy`.
     fn check_policy(&self, policy: &AnyPolicy) -> Result<(), PolicyError> {
         if policy.asks_others() {

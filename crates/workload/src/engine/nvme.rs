@@ -62,8 +62,9 @@ impl<D: Device> NvmeEngine<D> {
             places: kept,
         });
         Ok(engine.map(|mut engine| {
-            if let Some(cpu) = own_cpu() {
-                engine.direct_interrupts(cpu);
+            match own_cpu() {
+                Some(cpu) => engine.direct_interrupts(cpu),
+                None => engine.find_interrupts(),
             }
             engine
         }))
@@ -78,7 +79,25 @@ impl<D: Device> NvmeEngine<D> {
             }
         }
     }
+
+    /// Keeps the CPUs that handle the interrupts of all queues, which nobody has directed: the thread has no CPU of its
+    /// own. Queues without interrupts have none.
+    fn find_interrupts(&mut self) {
+        for queue in self.group.queues() {
+            match queue.interrupt_cpus() {
+                Ok(None) => {}
+                Ok(Some(cpus)) => {
+                    self.directed.0.extend(cpus.iter());
+                    self.directed.1.get_or_insert_with(|| NOT_BOUND.into());
+                }
+                Err(error) => self.directed.1 = Some(format!("{NOT_BOUND} ({error})")),
+            }
+        }
+    }
 }
+
+/// Reason why the interrupts of a job's queues go wherever the kernel has them.
+const NOT_BOUND: &str = "the job is not bound to one: --cpus_allowed binds it and directs them";
 
 /// Returns the CPU that the calling thread is bound to, if it is bound to one.
 fn own_cpu() -> Option<usize> {

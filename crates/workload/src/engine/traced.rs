@@ -18,7 +18,7 @@ pub trait Traced: Engine<Error: Into<EngineError>, Failure: Into<RequestError>> 
         Vec::new()
     }
 
-    /// Returns the CPUs that handle the engine's interrupts, and the reason if they could not be directed.
+    /// Returns the CPUs that handle the engine's interrupts, and the reason if they are not directed to the job's CPU.
     fn interrupt_cpus(&self) -> (BTreeSet<u32>, Option<String>) {
         (BTreeSet::new(), None)
     }

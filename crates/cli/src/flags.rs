@@ -24,6 +24,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "iodepth_batch_complete_max",
             "coalescing",
             "power-state",
+            "apst",
             "faults",
         ],
     ),

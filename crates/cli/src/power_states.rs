@@ -59,16 +59,21 @@ pub struct PowerStatesArgs {
 
 /// `--apst`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Switch {
+pub enum Switch {
     On,
     Off,
 }
 
+impl Switch {
+    /// Returns true for `on`.
+    pub fn is_on(self) -> bool {
+        self == Switch::On
+    }
+}
+
 impl PowerStatesArgs {
     fn changes(&self) -> Vec<FeatureRequest> {
-        let apst = self
-            .apst
-            .map(|switch| FeatureRequest::Apst(switch == Switch::On));
+        let apst = self.apst.map(|switch| FeatureRequest::Apst(switch.is_on()));
         // The power state is set last: the earlier autonomous transitions might make the device leave it.
         let set = self.set.map(FeatureRequest::PowerState);
         let coalescing = self.coalescing.map(FeatureRequest::Coalescing);

@@ -16,7 +16,7 @@ pub struct ManifestDevice {
     pub emulates: Option<String>,
     /// NVMe power state before the runs; `None` where it cannot be read.
     pub power_state: Option<u8>,
-    /// True if the controller sleeps by itself (APST, feature 0Ch); `None` where it cannot be read.
+    /// True if the controller sleeps by itself during the runs (APST, feature 0Ch); `None` where it cannot be read.
     pub apst: Option<bool>,
     /// Bytes of the host's memory that the controller has (feature 0Dh); `None` where it wants none, or that cannot be
     /// read.

@@ -5,6 +5,7 @@ use super::{means, table};
 use crate::columns::{Chosen, is_named};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::power_states::Switch;
 use crate::times::seconds;
 use crate::work::{WorkArgs, whole};
 use clap::ValueEnum;
@@ -116,6 +117,10 @@ pub struct BenchArgs {
     /// Power state (feature 02h) of devices that joulio drives, one in which they do I/Os; restored at the end
     #[arg(long = "power-state", value_name = "PS", conflicts_with = "twin", value_parser = clap::value_parser!(u8).range(0..=31))]
     power_state: Option<u8>,
+    /// Autonomous power state transitions (APST, feature 0Ch) of devices that joulio drives; restored at the end. If a
+    /// drive has no table, Linux's default table is used. Opening a drive resets it, and most then have them off
+    #[arg(long, value_enum, conflicts_with = "twin")]
+    apst: Option<Switch>,
     /// In virtual time: interrupts per second of other queues and devices on each of the jobs' CPUs, at random times.
     /// Their handlers take CPU time from the jobs and wake an idle CPU
     #[arg(long, value_name = "RATE", default_value = "0", hide_default_value = true, value_parser = rate, requires = "twin")]
@@ -363,6 +368,7 @@ impl BenchArgs {
             settings: ExperimentSettings {
                 coalescing: self.coalescing.filter(|_| !self.twin),
                 power_state: self.power_state,
+                apst: self.apst.map(Switch::is_on),
                 ..self.settings.settings()
             },
             replicates: self.replicates,

@@ -44,6 +44,7 @@ impl Flags {
             cpu_dma_latency: self.cpu_dma_latency,
             coalescing: None,
             power_state: None,
+            apst: None,
         }
     }
 }

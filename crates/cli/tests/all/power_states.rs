@@ -258,6 +258,33 @@ fn a_bench_has_the_devices_in_a_power_state() {
 }
 
 #[test]
+fn a_bench_has_the_devices_sleep_by_themselves_or_not() {
+    let line = "--device emulated:samsung-960-evo,size=16M --completion poll --number_ios 200 --meter none \
+                --machine generic-server";
+    for (flags, word, sleeps) in [
+        ("--apst on", json!("on"), true),
+        ("--apst off --power-state 1", json!("off"), false),
+        ("", Value::Null, false),
+    ] {
+        let report = json(&format!("bench --output json {line} {flags}"));
+        assert_eq!(report["runs"][0]["settings"]["apst"], word, "{flags}");
+        assert_eq!(report["manifest"]["devices"][0]["apst"], sleeps, "{flags}");
+    }
+    let room = tempdir().expect("a room");
+    fs::write(room.path().join("file"), [0; 1 << 20]).expect("a file");
+    for (rest, says) in [
+        ("--device ./file --apst on", "the kernel drives it"),
+        (
+            "--twin --device emulated:samsung-960-evo --apst on",
+            "cannot be used",
+        ),
+    ] {
+        let said = refused(room.path(), &format!("bench {rest}"));
+        assert!(said.contains(says), "{rest}: {said}");
+    }
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_in_one_line() {
     let room = tempdir().expect("a room");
     for (rest, says) in [

@@ -58,6 +58,11 @@ fn senseless(options: &ExperimentOptions) -> Option<(&'static str, &'static str)
         ),
         (others, "--set and --cpu_dma_latency", host),
         (
+            settings.apst.is_some(),
+            "--apst",
+            "a modelled drive has power state 0 alone",
+        ),
+        (
             workload.batches != Batches::default(),
             "--iodepth_batch_submit and --iodepth_batch_complete_*",
             "not modelled",

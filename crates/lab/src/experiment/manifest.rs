@@ -88,6 +88,14 @@ impl Manifest {
         }
     }
 
+    /// Sets whether the devices change their power state by themselves during the runs, where that can be read; `None`:
+    /// the runs leave it as it is.
+    pub fn set_apst(&mut self, apst: Option<bool>) {
+        for device in &mut self.devices {
+            device.apst = device.apst.map(|before| apst.unwrap_or(before));
+        }
+    }
+
     /// Returns sentences about the devices: differences in host memory or APST, and devices from which no IOMMU
     /// protects the machine.
     pub fn on_devices(&self) -> Vec<String> {

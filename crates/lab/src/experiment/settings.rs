@@ -9,11 +9,14 @@ use joulio_host::{ChangeError, Changes};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_nvme_spec::identify::IdentifyController;
 use joulio_workload::{Member, Target};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Root of the settings' file tree; captured trees can only be read.
 const ROOT: &str = "/";
+
+/// Name of the autonomous power state transitions among the settings.
+const APST: &str = "apst";
 
 /// Reason why a setting is unavailable.
 #[derive(Debug, thiserror::Error)]
@@ -46,9 +49,17 @@ pub enum SettingError {
         /// Numbers of its operational states.
         operational: String,
     },
-    /// A power state for a run of another program.
-    #[error("--power-state: another program sets the device up by itself: leave it out")]
-    OfAnotherProgram,
+    /// Autonomous power state transitions of a device that the kernel drives.
+    #[error(
+        "--apst: {0}: the kernel drives it and has transitions of its own: set its controller's by joulio power-states /dev/nvme0 --apst, which stays until joulio restore"
+    )]
+    NoApstControl(String),
+    /// Autonomous power state transitions of a device that does not have them.
+    #[error("--apst: {0} does not change its power state by itself: leave it out")]
+    NoApst(String),
+    /// A feature of the device for a run of another program.
+    #[error("{0}: another program sets the device up by itself: leave it out")]
+    OfAnotherProgram(&'static str),
     /// A value that the kernel does not allow, or a setting that it does not have.
     #[error(transparent)]
     Knob(#[from] KnobError),
@@ -69,6 +80,9 @@ pub struct ExperimentSettings {
     pub coalescing: Option<InterruptCoalescing>,
     /// Power state (feature 02h) of devices that joulio drives; `None`: left as it is.
     pub power_state: Option<u8>,
+    /// Autonomous power state transitions (feature 0Ch) of devices that joulio drives, on or off; `None`: left as they
+    /// are.
+    pub apst: Option<bool>,
 }
 
 /// A combination of settings.
@@ -115,7 +129,8 @@ impl ExperimentSettings {
         crossed(all, "max-cstate", &self.max_cstates, disks)
     }
 
-    /// Returns a combination of the devices' features alone: interrupt coalescing and power state.
+    /// Returns a combination of the devices' features alone: interrupt coalescing, autonomous transitions and power
+    /// state, which is set last: earlier transitions might make the device leave it.
     fn of_devices(&self, targets: &[Box<dyn Target>]) -> Result<SettingCombination, SettingError> {
         let mut combination = SettingCombination::default();
         if let Some(value) = self.coalescing {
@@ -125,6 +140,18 @@ impl ExperimentSettings {
             let words = coalescing::describe(value);
             combination.values.insert("coalescing".into(), words);
             combination.features.push(FeatureRequest::Coalescing(value));
+        }
+        if let Some(on) = self.apst {
+            for target in targets {
+                let device = target.info().name.clone();
+                let Some(power) = target.power() else {
+                    return Err(SettingError::NoApstControl(device));
+                };
+                check_apst(&device, power.identify_controller())?;
+            }
+            let word = apst_word(on).to_owned();
+            combination.values.insert(APST.into(), word);
+            combination.features.push(FeatureRequest::Apst(on));
         }
         if let Some(state) = self.power_state {
             for target in targets {
@@ -162,6 +189,22 @@ impl ExperimentSettings {
         latency
             .map(|us| ("cpu_dma_latency".into(), us.to_string()))
             .into_iter()
+    }
+}
+
+/// Returns the word of `--apst` for `on`.
+fn apst_word(on: bool) -> &'static str {
+    match on {
+        true => "on",
+        false => "off",
+    }
+}
+
+/// Checks that the controller of `identity`, called `device`, has autonomous power state transitions.
+fn check_apst(device: &str, identity: &IdentifyController) -> Result<(), SettingError> {
+    match identity.has_apst() {
+        true => Ok(()),
+        false => Err(SettingError::NoApst(device.into())),
     }
 }
 
@@ -261,11 +304,38 @@ impl SettingCombination {
         }
         Ok(changes)
     }
+
+    /// Returns the values that a run's result shows, once they are applied: autonomous transitions as `controllers`
+    /// report them.
+    pub(crate) fn effective(&self, controllers: &[AdminController]) -> BTreeMap<String, String> {
+        let mut values = self.values.clone();
+        if let Some(apst) = values.get_mut(APST) {
+            let reported = controllers.iter().map(|controller| {
+                let answer = controller.control().apst();
+                answer.map_or("unknown", |(on, _)| apst_word(on))
+            });
+            let words: BTreeSet<&str> = reported.collect();
+            *apst = Vec::from_iter(words).join(" and ");
+        }
+        values
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zerocopy::FromZeros;
+
+    #[test]
+    fn a_device_without_autonomous_transitions_is_refused() {
+        let mut identity = IdentifyController::new_zeroed();
+        let said = check_apst("pcie:0000:01:00.0", &identity).unwrap_err();
+        let words =
+            "--apst: pcie:0000:01:00.0 does not change its power state by itself: leave it out";
+        assert_eq!(said.to_string(), words);
+        identity.apsta = 1;
+        assert!(check_apst("pcie:0000:01:00.0", &identity).is_ok());
+    }
 
     /// The kernel resets nr_requests and wbt_lat_usec when it changes the scheduler.
     #[test]

@@ -223,6 +223,7 @@ impl Testbed {
     ) -> Result<RunResult, ExperimentError> {
         let note = |line: &str| observer.note(line);
         let changes = combination.apply(&members, &self.targets, &self.controllers, note)?;
+        let settings = combination.effective(&self.controllers);
         observer.begin(&members);
         let machine = self.sources.machine.as_ref();
         let mut planned_by = Vec::new();
@@ -249,10 +250,10 @@ impl Testbed {
         }
         let (mut result, recorded) = result?;
         self.logs = recorded.logs;
-        result.settings = combination.values.clone();
         for section in &mut result.sections {
-            section.result.settings = combination.values.clone();
+            section.result.settings = settings.clone();
         }
+        result.settings = settings;
         match &mut result.sections[..] {
             [] => result.planned_by = planned_by.pop().flatten(),
             sections => {

@@ -48,6 +48,9 @@ pub struct RunKeys {
     pub set: BTreeMap<String, Number>,
     /// Longest time that CPUs may take to wake, in microseconds.
     pub cpu_dma_latency: Option<u32>,
+    /// True if devices that joulio drives change their power state by themselves (APST), false if not; not valid in
+    /// virtual time.
+    pub apst: Option<bool>,
     /// True if I/Os go through a file system, in virtual time.
     pub file_system: Option<bool>,
     /// True if a kernel thread hands requests to the driver, in virtual time.
@@ -184,6 +187,9 @@ impl RunKeys {
         }
         if let Some(us) = self.cpu_dma_latency {
             options.settings.cpu_dma_latency = Some(us);
+        }
+        if let Some(on) = self.apst {
+            options.settings.apst = Some(on);
         }
         if let Some(twin) = &mut options.twin {
             let surroundings = &mut twin.surroundings;

@@ -72,6 +72,14 @@ fn the_most_completions_to_take_together_are_a_key() {
 }
 
 #[test]
+fn autonomous_power_state_transitions_are_a_key() {
+    let text = TEXT.replace("ramp_time = \"10s\"", "ramp_time = \"10s\"\napst = false");
+    let file = ExperimentFile::parse("small", &text).unwrap();
+    let real = on(Platform::Real, false).layers(&file, &file.sweep[0]);
+    assert_eq!(real.unwrap().options.base.settings.apst, Some(false));
+}
+
+#[test]
 fn the_later_keys_and_lists_hold() {
     let file = file();
     let sizes = &file.sweep[0];

@@ -108,7 +108,8 @@ impl<'a> RealRunner<'a> {
             for group in &here {
                 testbed.combinations(&group.first().options().settings)?;
             }
-            let one = testbed.manifest(&first.targets, &first.jobs());
+            let mut one = testbed.manifest(&first.targets, &first.jobs());
+            one.set_apst(first.first().options().settings.apst);
             match &mut manifest {
                 None => manifest = Some(one),
                 Some(manifest) => manifest.add_devices(one),
@@ -138,7 +139,8 @@ impl<'a> RealRunner<'a> {
             let Ok(testbed) = self.testbed(run, &group) else {
                 continue;
             };
-            let one = testbed.manifest(&group.targets, &group.jobs());
+            let mut one = testbed.manifest(&group.targets, &group.jobs());
+            one.set_apst(group.first().options().settings.apst);
             match &mut manifest {
                 None => manifest = Some(one),
                 Some(manifest) => manifest.add_devices(one),
@@ -322,8 +324,12 @@ impl<'a> RealRunner<'a> {
             return Err(Factor::Coalescing.wrong(problem).into());
         }
         let settings = &options.settings;
-        if settings.power_state.is_some() {
-            return Err(ExperimentError::from(SettingError::OfAnotherProgram).into());
+        let features = [
+            (settings.power_state.is_some(), "--power-state"),
+            (settings.apst.is_some(), "--apst"),
+        ];
+        if let Some((_, flag)) = features.into_iter().find(|(given, _)| *given) {
+            return Err(ExperimentError::from(SettingError::OfAnotherProgram(flag)).into());
         }
         let testbed = self.testbed(run, group)?;
         let combinations = testbed.combinations(settings)?;

@@ -21,6 +21,17 @@ impl Batches {
         let max = self.complete_max.unwrap_or(usize::MAX);
         max.max(self.complete_min).max(1)
     }
+
+    /// Returns true if I/Os of a job with `iodepth` in flight are submitted and completed as by default: a limit that
+    /// the depth never reaches is none.
+    pub fn is_usual(&self, iodepth: usize) -> bool {
+        let complete_max = self.complete_max.filter(|max| *max < iodepth);
+        let limits = Batches {
+            complete_max,
+            ..*self
+        };
+        limits == Batches::default()
+    }
 }
 
 impl Default for Batches {
@@ -51,5 +62,20 @@ mod tests {
         assert_eq!(of(1, None), usize::MAX);
         assert_eq!((of(1, Some(4)), of(4, Some(4))), (4, 4));
         assert_eq!((of(8, Some(4)), of(1, Some(0))), (8, 1));
+    }
+
+    #[test]
+    fn a_limit_that_the_depth_never_reaches_is_none() {
+        let of = |complete_max| Batches {
+            complete_max,
+            ..Batches::default()
+        };
+        assert!(of(None).is_usual(4) && of(Some(4)).is_usual(4));
+        assert!(!of(Some(3)).is_usual(4));
+        let submit = Batches {
+            submit: 2,
+            ..of(Some(4))
+        };
+        assert!(!submit.is_usual(4));
     }
 }

@@ -3,7 +3,7 @@
 use super::options::ExperimentOptions;
 use crate::virtual_time::{IdleState, TwinOptions, VirtualError, VirtualOptions};
 use joulio_units::Nanos;
-use joulio_workload::{Batches, JobKind, RingOptions, Verify};
+use joulio_workload::{JobKind, RingOptions, Verify};
 
 /// Returns an error if the experiment is in virtual time and has an option without meaning there.
 pub(super) fn check(options: &ExperimentOptions) -> Result<(), VirtualError> {
@@ -63,7 +63,7 @@ fn senseless(options: &ExperimentOptions) -> Option<(&'static str, &'static str)
             "a modelled drive has power state 0 alone",
         ),
         (
-            workload.batches != Batches::default(),
+            !workload.batches.is_usual(workload.iodepth),
             "--iodepth_batch_submit and --iodepth_batch_complete_*",
             "not modelled",
         ),

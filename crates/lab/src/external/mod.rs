@@ -21,9 +21,9 @@ use done::ProgramReport;
 use joulio_kernel_io::{Disk, Release, expect};
 use joulio_units::{Direction, Nanos};
 use joulio_workload::{
-    Arrivals, Batches, CompletionResult, Counts, EnergyResult, EngineName, ExternalWindow, Job,
-    JobKind, LatencyDetail, Member, Method, RandomDistribution, RunProgress, RunResult, Stop,
-    Target, Threads, Verify, WorkDone,
+    Arrivals, CompletionResult, Counts, EnergyResult, EngineName, ExternalWindow, Job, JobKind,
+    LatencyDetail, Member, Method, RandomDistribution, RunProgress, RunResult, Stop, Target,
+    Threads, Verify, WorkDone,
 };
 use program::Program;
 use std::ffi::OsString;
@@ -82,7 +82,7 @@ impl<'a> ExternalRun<'a> {
                     .into(),
             ));
         }
-        if job.batches != Batches::default() && !engine.is_fio() {
+        if !job.batches.is_usual(job.iodepth) && !engine.is_fio() {
             return Err(wrong("it has no batches: leave --iodepth_batch_submit and --iodepth_batch_complete_* out".into()));
         }
         if job.queue_priority.is_some() {

@@ -111,10 +111,15 @@ fn polling(disk: &DiskSettings) -> Option<Diagnosis> {
 /// Reports a governor that keeps CPUs far below the highest frequency that it may use; `clock` is a clock in kHz that a
 /// CPU had while it was busy.
 fn governor(root: &Path, cpu: &Cpu, clock: Option<f64>) -> Option<Diagnosis> {
-    let folder = "sys/devices/system/cpu/cpu0/cpufreq";
-    let khz = |name: &str| -> Option<f64> { read(root, &format!("{folder}/{name}"))?.parse().ok() };
     let now = clock?;
-    let most = khz("scaling_max_freq").or_else(|| khz("cpuinfo_max_freq"))?;
+    // The job may have been on any CPU, and the cores of a machine may differ.
+    let cpus = std::fs::read_dir(root.join("sys/devices/system/cpu")).ok()?;
+    let of_cpu = |cpu: std::fs::DirEntry| -> Option<f64> {
+        let folder = cpu.path().join("cpufreq");
+        let khz = |name: &str| -> Option<f64> { read(&folder, name)?.parse().ok() };
+        khz("scaling_max_freq").or_else(|| khz("cpuinfo_max_freq"))
+    };
+    let most = cpus.flatten().filter_map(of_cpu).min_by(f64::total_cmp)?;
     let governor = cpu.governor.value.as_deref()?;
     (now < SLOW * most && governor != "performance").then(|| Diagnosis {
         what: format!(
@@ -351,6 +356,11 @@ mod tests {
             ),
             (
                 "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq",
+                "5200000\n",
+            ),
+            // A core that is slower at its best.
+            (
+                "sys/devices/system/cpu/cpu1/cpufreq/cpuinfo_max_freq",
                 "3500000\n",
             ),
         ]);

@@ -38,7 +38,7 @@ pub struct AdviseArgs {
     /// within it. Tries depths up to --iodepth; only --slo limits latencies
     #[arg(long, value_name = "WATTS", value_parser = watts, conflicts_with = "latency_budget")]
     cap: Option<Watts>,
-    /// Boundary of --cap: device (the drives), cores, package, psys or wall. Default: that of --objective
+    /// Boundary of --cap: device (the drives), dram, cores, package, psys or wall. Default: that of --objective
     #[arg(long = "cap-boundary", value_name = "BOUNDARY", value_parser = boundary, requires = "cap")]
     cap_boundary: Option<Boundary>,
     /// I/O schedulers to compare, a list. Default: all that the disks have; joulio's driver uses none

@@ -14,9 +14,10 @@ use std::path::Path;
 pub(super) const KEY: &str = "drives";
 
 /// Files in a disk's folder that distinguish it from other disks.
-const IDENTITY: [&str; 6] = [
+const IDENTITY: [&str; 7] = [
     "device/model",
     "device/serial",
+    "serial",
     "wwid",
     "device/wwid",
     "loop/backing_file",

@@ -10,6 +10,7 @@ use crate::sweep::SweepMachine;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -178,8 +179,12 @@ impl ResultsFolder {
             Some(own) => own != machine && own.cpu() == machine.cpu(),
             // Merged results, in which such machines have full names.
             None => {
-                let mut records = self.records.iter();
-                records.any(|record| machine.has_cpu_of(&record.machine))
+                let names = self.records.iter().map(|record| record.machine.as_str());
+                let names: BTreeSet<&str> = names.collect();
+                // A plain name among several is a host's that is not known any more.
+                let several = names.len() > 1;
+                let mut names = names.into_iter();
+                names.any(|name| machine.has_cpu_of(name) || several && name == machine.cpu())
             }
         }
     }

@@ -277,7 +277,10 @@ impl Campaign {
             return;
         }
         let points: BTreeSet<&Point> = before.iter().map(|(run, _)| &run.point).collect();
-        let points: Vec<Point> = points.into_iter().cloned().collect();
+        // In the order of the lists: one device after the other is opened.
+        let mut all = sweep.axes.points();
+        all.retain(|point| points.contains(point));
+        let points = all;
         let now = self.reasons(&sweep.layers.options, &points, stop);
         for (run, why) in before {
             if now.get(&run.point) != Some(&why) {

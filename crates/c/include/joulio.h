@@ -243,8 +243,8 @@ struct joulio_arena *joulio_arena_alloc(struct joulio_controller *controller, si
 // mapped readable and writable. The memory must stay mapped, and must not be accessed otherwise, nor by a child
 // (madvise(2), MADV_DONTFORK), until `release` is called by any thread: after the arena and its buffers are freed and
 // the device has stopped using it. `release` may be NULL. It may be called within any call of this library, and may
-// itself call the library, but not with a handle of that call. Returns NULL on failure, see joulio_error(); `release`
-// is then not called.
+// itself call the library, but not with a handle of that call, nor, within a call of a group or of a queue in one, with
+// that group or any queue of it. Returns NULL on failure, see joulio_error(); `release` is then not called.
 //
 // # Safety
 // `controller` is NULL or a controller; the memory is as above.

@@ -64,7 +64,8 @@ pub unsafe extern "C" fn joulio_reap_each(
         check_room(min, max, std::ptr::dangling_mut())?;
         let in_flight = this.opened().outstanding() + this.backlog.left.len();
         let room = in_flight.clamp(1, max as usize);
-        let mut completions = std::mem::take(&mut this.scratch);
+        let scratch = Rc::clone(&this.scratch);
+        let mut completions = scratch.take();
         completions.reserve(room);
         let first = completions.as_mut_ptr();
         let (min, max) = (min.min(room as c_uint), room as c_uint);
@@ -75,11 +76,8 @@ pub unsafe extern "C" fn joulio_reap_each(
             // queue is borrowed meanwhile.
             unsafe { each(context, first.add(at)) };
         }
-        // It may have been destroyed, and be another queue by now, for which the memory is as good.
-        // SAFETY: by the caller.
-        if let Some(this) = unsafe { handle::find(queue) } {
-            this.scratch = completions;
-        }
+        // Not by the handle: the queue may have been destroyed, and the handle be another thread's queue by now.
+        scratch.set(completions);
         Ok(found)
     })
 }

@@ -105,7 +105,7 @@ pub unsafe extern "C" fn joulio_queue_create(
             },
             may_write: controller.may_write(),
             calls_left: CALLS,
-            scratch: Vec::new(),
+            scratch: Rc::default(),
         }))
     })
 }

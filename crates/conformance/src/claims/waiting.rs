@@ -84,7 +84,7 @@ pub(super) fn every_policy_delivers_every_io_by_the_steps_it_announced<D: Device
     bench: &Bench<D>,
 ) -> Result<String> {
     const DEPTHS: [usize; 3] = [1, 4, 32];
-    let each = bench.ios / 20;
+    let each = (bench.ios / 20).max(1);
     let ios = each * DEPTHS.len() as u64;
     let mut report = Vec::new();
     for mode in CompletionMode::ALL {

@@ -97,8 +97,9 @@ fn replace_all(place: &Place) -> bool {
     let start = place.range.start as *mut libc::c_void;
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-    // SAFETY: the range is a mapping of joulio, and no reference points into it. The data that is lost is in a file
-    // that another process truncated.
+    // SAFETY: the range is a mapping of joulio, and no reference points into it. Pages that the file still has are
+    // replaced too: whoever truncated it, or left holes in it, loses them for this mapping, also for a device that has
+    // them pinned.
     let base = unsafe { libc::mmap(start, place.range.len(), access, flags, -1, 0) };
     base != libc::MAP_FAILED
 }

@@ -69,7 +69,7 @@ void report_counters(struct thread_data *td, const char *device, const char *com
 	say("joulio: %s: %s, %s: %llu I/Os; an I/O%s\n", td->o.name, device, completion, ios, line);
 }
 
-/* A sentence, and in the JSON its figures too. With several meters the keys end in the meter's name. */
+/* A sentence, and in the JSON its figures too. With several figures the keys end in the meter's name. */
 static void report_meter(struct thread_data *td, unsigned long long ios, const struct joulio_energy *one, int alone)
 {
 	const char *how = one->modelled ? "modelled" : "measured";

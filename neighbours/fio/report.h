@@ -12,7 +12,7 @@ void report_counters(struct thread_data *td, const char *device, const char *com
 		     unsigned long long ios, const struct joulio_counters *counters);
 
 /* The energy of the jobs that ran together, in the same places; in the JSON of the last that ended. Each key is
- * there once: with several meters its name ends in the meter's. */
+ * there once: where several meters have a figure its name ends in the meter's. */
 void report_energy(struct thread_data *td, unsigned long long ios, const struct joulio_energy *energies,
 		   int count);
 

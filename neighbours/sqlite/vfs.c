@@ -51,6 +51,9 @@ static int vfs_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *base,
 		if (how || joulio_volume_stat(volume, name, NULL) != -ENOENT)
 			return complain(SQLITE_CANTOPEN, name);
 		/* A database that was closed has no log, and on a volume that is only read nobody makes one: it is empty. */
+		if (!writes && flags & SQLITE_OPEN_MAIN_DB)
+			fprintf(stderr, "joulio: %s: there is no such database, and only allow_write=1 in its own URI, "
+					"or JOULIO_ALLOW_WRITE=1, makes one\n", name);
 		if (!(flags & SQLITE_OPEN_WAL) || volume_is_written())
 			return SQLITE_CANTOPEN;
 	}

@@ -2,8 +2,8 @@
 
 use joulio_units::Nanos;
 
-/// Kind of a wait, as a trace shows it. `StepKind` of `joulio-wait`, a room above this one, is finer: a monitor and a
-/// wait for a user interrupt are pauses here.
+/// Kind of a wait, as a trace shows it. `StepKind` of `joulio-wait`, a room above this one, is finer: a wait for a user
+/// interrupt is a pause here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitKind {
     /// Sleep with a kernel timer.

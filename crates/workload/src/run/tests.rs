@@ -28,11 +28,15 @@ fn job() -> Job {
 /// Requests with their job, and the time of each.
 type Log = Arc<Mutex<Vec<(usize, Nanos, Request)>>>;
 
+/// Numbers of requests that an engine was given before its first reap, and at most between two later ones.
+type Given = Arc<Mutex<(Option<usize>, usize)>>;
+
 /// An engine that completes every I/O at once; that of one job panics in the middle of its work.
 struct Instant {
     index: usize,
     log: Log,
     done: Vec<(u64, NoData)>,
+    given: Given,
     reaps_until_panic: Option<u32>,
 }
 
@@ -77,6 +81,12 @@ impl Engine for Instant {
             *left = left.checked_sub(1).expect("in the middle of its work");
         }
         let ended = self.done.len();
+        let mut given = self.given.lock().unwrap();
+        match given.0 {
+            None => given.0 = Some(ended),
+            Some(_) => given.1 = given.1.max(ended),
+        }
+        drop(given);
         for (tag, buffer) in self.done.drain(..) {
             sink(Completion {
                 tag,
@@ -106,6 +116,7 @@ struct Fragile {
     /// Reason why its completion mode is unavailable.
     unavailable: Option<&'static str>,
     log: Log,
+    given: Given,
     /// Number of requests at each reading of its activity.
     seen: Arc<Mutex<Vec<usize>>>,
 }
@@ -121,6 +132,7 @@ impl Fragile {
             reaps_until_panic: None,
             unavailable: None,
             log: log.clone(),
+            given: Given::default(),
             seen: Arc::default(),
         }
     }
@@ -153,6 +165,7 @@ impl Target for Fragile {
         }
         let mut engine = Instant {
             done: Vec::new(),
+            given: self.given.clone(),
             reaps_until_panic: self.reaps_until_panic.filter(|_| worker.index == 0),
             index: worker.index,
             log: self.log.clone(),
@@ -310,11 +323,15 @@ fn completions_are_taken_as_many_at_once_as_the_job_says() {
             ..job()
         };
         let log = Log::default();
-        let targets: [Box<dyn Target>; 1] = [Box::new(Fragile::new(&log))];
+        let target = Fragile::new(&log);
+        let given = target.given.clone();
+        let targets: [Box<dyn Target>; 1] = [Box::new(target)];
         let member = alone(&job, PSYNC);
         let result = run(&[member], &setup(&targets), &mut Meters::default()).unwrap();
         let counts = result.counts.unwrap();
         assert_eq!((counts.all.ios, log.lock().unwrap().len()), (100, 100));
+        let max = complete_max.max(complete_min).min(4);
+        assert_eq!(*given.lock().unwrap(), (Some(4), max));
     }
 }
 
@@ -494,6 +511,7 @@ fn blocks_are_read_back_without_memory_for_each() {
         // Has room for all requests, so that it does not grow.
         log: Arc::new(Mutex::new(Vec::with_capacity(1 << 15))),
         done: Vec::new(),
+        given: Given::default(),
         reaps_until_panic: None,
     };
     let buffers = engine.buffers(0, 4, 512).unwrap();

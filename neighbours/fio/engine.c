@@ -69,7 +69,7 @@ static struct request *request_of(struct io_u *io_u)
 
 static const char *device_of(struct thread_data *td)
 {
-	struct joulio_options *options = td->eo;
+	struct engine_options *options = td->eo;
 
 	if (options->device)
 		return options->device;
@@ -88,7 +88,7 @@ static unsigned int flags_of_all(const char *device)
 
 	for (i = 0; i < thread_number; i++) {
 		struct thread_data *other = tnumber_to_td(i);
-		struct joulio_options *options;
+		struct engine_options *options;
 
 		if (other->io_ops != &ioengine || !(options = other->eo))
 			continue;
@@ -127,7 +127,7 @@ static int check_blocks(struct thread_data *td, const struct joulio_namespace *n
 
 static int make_queue(struct thread_data *td, struct job *job)
 {
-	struct joulio_options *options = td->eo;
+	struct engine_options *options = td->eo;
 
 	controllers_lock();
 	job->queue = joulio_queue_create(job->controller, td->o.iodepth, "poll");
@@ -143,7 +143,7 @@ static int make_queue(struct thread_data *td, struct job *job)
 
 static int check_options(struct thread_data *td)
 {
-	struct joulio_options *options = td->eo;
+	struct engine_options *options = td->eo;
 
 	if (joulio_check_interface(JOULIO_INTERFACE))
 		return refuse(td->o.name, "%s", joulio_error());
@@ -187,7 +187,7 @@ static void job_end(struct job *job)
 
 static struct job *job_begin(struct thread_data *td)
 {
-	struct joulio_options *options = td->eo;
+	struct engine_options *options = td->eo;
 	struct job *job = calloc(1, sizeof(*job));
 	unsigned int most;
 
@@ -230,7 +230,7 @@ static int make_ranges(struct thread_data *td, struct job *job)
 
 static int engine_setup(struct thread_data *td)
 {
-	struct joulio_options *options = td->eo;
+	struct engine_options *options = td->eo;
 	struct joulio_namespace ns;
 	struct job *job;
 
@@ -267,7 +267,7 @@ failed:
 
 static int engine_init(struct thread_data *td)
 {
-	struct joulio_options *options = td->eo;
+	struct engine_options *options = td->eo;
 	struct job *job = td->io_ops_data;
 
 	if (!job)
@@ -648,6 +648,6 @@ struct ioengine_ops ioengine = {
 	.iomem_alloc = engine_iomem_alloc,
 	.iomem_free = engine_iomem_free,
 	.io_u_init = engine_io_u_init,
-	.options = joulio_options,
-	.option_struct_size = sizeof(struct joulio_options),
+	.options = engine_option_table,
+	.option_struct_size = sizeof(struct engine_options),
 };

@@ -4,9 +4,9 @@
 #include "engine_options.h"
 
 #define ENGINE .category = FIO_OPT_C_ENGINE, .group = FIO_OPT_G_INVALID
-#define TEXT(member) .type = FIO_OPT_STR_STORE, .off1 = offsetof(struct joulio_options, member)
+#define TEXT(member) .type = FIO_OPT_STR_STORE, .off1 = offsetof(struct engine_options, member)
 
-struct fio_option joulio_options[] = {
+struct fio_option engine_option_table[] = {
 	{
 		.name = "device",
 		.lname = "Device",
@@ -41,7 +41,7 @@ struct fio_option joulio_options[] = {
 		.name = "allow_write",
 		.lname = "Allow writes",
 		.type = FIO_OPT_BOOL,
-		.off1 = offsetof(struct joulio_options, allow_write),
+		.off1 = offsetof(struct engine_options, allow_write),
 		.def = "0",
 		.help = "Let a job that writes or trims change the data on the device",
 		ENGINE,

@@ -3,7 +3,7 @@
 #define JOULIO_FIO_ENGINE_OPTIONS_H
 
 /* fio takes an offset of 0 for none. */
-struct joulio_options {
+struct engine_options {
 	void *pad;
 	char *device;
 	char *completion;
@@ -12,6 +12,6 @@ struct joulio_options {
 	unsigned int allow_write;
 };
 
-extern struct fio_option joulio_options[];
+extern struct fio_option engine_option_table[];
 
 #endif

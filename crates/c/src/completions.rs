@@ -6,6 +6,7 @@ use crate::io::joulio_completion;
 use crate::queue_handle::joulio_queue;
 use crate::sink::{check_room, has_room, no_room};
 use std::ffi::{c_int, c_uint, c_void};
+use std::rc::Rc;
 
 /// Returns up to `max` completions in `completions`. Waits, with the queue's completion mode, until at least `min` are
 /// there or `timeout_ns` have passed; a negative timeout means none. `min` = 0 polls once. Returns their number, or a

@@ -13,6 +13,7 @@ use joulio_wait::{Adaptive, AnyPolicy, Goal, Promised, StepKind, WaitCosts, Wait
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_uint};
+use std::rc::Rc;
 
 /// Counts of a queue since it was made.
 #[repr(C)]

@@ -17,9 +17,7 @@ use joulio_wait::{Outstanding, Policy, Step, StepKind};
 impl JobThread<'_> {
     /// Refuses a policy that may plan a step that the machine lacks.
     pub(crate) fn check_steps(&self, machine: &MachineProfile) -> Result<(), TwinError> {
-        let steps = self.queue.policy.steps();
-        let lacks = |kind: &StepKind| steps.has(*kind) && !self.can.has(*kind);
-        let lacking = StepKind::ALL.into_iter().find(lacks);
+        let lacking = self.queue.policy.steps().missing_in(self.can);
         lacking.map_or(Ok(()), |kind| Err(self.lacks(kind, machine)))
     }
 

@@ -62,6 +62,12 @@ impl StepSet {
     pub const fn and(self, other: StepSet) -> StepSet {
         StepSet(self.0 & other.0)
     }
+
+    /// Returns the shallowest kind of this set that `other` does not have; `None` if it has all of them.
+    pub fn missing_in(self, other: StepSet) -> Option<StepKind> {
+        let mut kinds = StepKind::ALL.into_iter();
+        kinds.find(|&kind| self.has(kind) && !other.has(kind))
+    }
 }
 
 /// Longest pause of a core that no event wakes: entering and leaving a user-level wait takes a part of that.

@@ -116,8 +116,7 @@ fn lacks(policy: &AnyPolicy) -> Option<String> {
     if steps.has(StepKind::UserInterrupt) {
         return Some("an emulated device raises no user interrupts".into());
     }
-    let mut kinds = StepKind::ALL.into_iter();
-    let kind = kinds.find(|&kind| steps.has(kind) && !waiter.can().has(kind));
+    let kind = steps.missing_in(waiter.can());
     kind.map(|kind| waiter.lacks(kind))
 }
 

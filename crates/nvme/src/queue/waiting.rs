@@ -175,18 +175,14 @@ impl<D: Device> QueuePair<D> {
             // The thread is not ready for them yet: `PollGroup::attach`.
             machine = machine.with(StepKind::UserInterrupt);
         }
-        let lacks = |can: StepSet| {
-            let mut kinds = StepKind::ALL.into_iter();
-            kinds.find(|&kind| steps.has(kind) && !can.has(kind))
-        };
         let policy = || policy.name().into_owned();
-        if let Some(kind) = lacks(machine) {
+        if let Some(kind) = steps.missing_in(machine) {
             return Err(PolicyError::NoStep {
                 policy: policy(),
                 reason: waiter.lacks(kind),
             });
         }
-        match lacks(self.can(machine)) {
+        match steps.missing_in(self.can(machine)) {
             Some(_) => Err(self.no_vector(policy())),
             None => Ok(()),
         }

@@ -95,7 +95,7 @@ impl<R: Requests> PolicyUring<R> {
         policy: AnyPolicy,
     ) -> Result<PolicyUring<R>, KernelEngineError> {
         let can = PolicyUring::steps();
-        if policy.steps().and(can) != policy.steps() || policy.asks_others() {
+        if policy.steps().missing_in(can).is_some() || policy.asks_others() {
             return Err(KernelEngineError::Policy {
                 policy: policy.name().into_owned(),
             });

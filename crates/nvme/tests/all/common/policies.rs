@@ -26,10 +26,8 @@ fn lacks(policy: &AnyPolicy) -> Option<String> {
     if policy.asks_others() {
         return Some("a queue does not know which threads are runnable".into());
     }
-    let (steps, waiter) = (policy.steps(), Waiter::new());
-    let mut kinds = StepKind::ALL.into_iter();
-    let kind = kinds.find(|&kind| steps.has(kind) && !waiter.can().has(kind))?;
-    Some(match kind {
+    let waiter = Waiter::new();
+    Some(match policy.steps().missing_in(waiter.can())? {
         // They need a real device, and a waiter has them only while it is attached to one.
         StepKind::UserInterrupt => "the emulated device raises no user interrupts".into(),
         kind => waiter.lacks(kind),

@@ -10,7 +10,7 @@ mod ioctl;
 pub use error::{KernelError, Refusal};
 
 use crate::AdminData;
-use crate::pci::PciId;
+use crate::pci::{PciId, Sysfs};
 use joulio_nvme_spec::{Command, Status};
 use rustix::fs::{FileType, Mode, OFlags, major, minor, open, stat};
 use std::io;
@@ -91,10 +91,8 @@ fn is_controller(folder: &Path) -> bool {
 
 /// Reads the identifiers of the PCI function to which the device in this folder of sysfs belongs.
 fn pci_id_of(folder: &Path) -> Option<PciId> {
-    let read = |name: &str| {
-        let text = std::fs::read_to_string(folder.join("device").join(name)).ok()?;
-        u16::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok()
-    };
+    let (sysfs, function) = (Sysfs::default(), folder.join("device"));
+    let read = |name| sysfs.id(&function.join(name)).ok();
     Some(PciId {
         vendor: read("vendor")?,
         device: read("device")?,

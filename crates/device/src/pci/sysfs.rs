@@ -188,7 +188,8 @@ impl Sysfs {
         }
     }
 
-    fn id(&self, path: &Path) -> Result<u16, PciError> {
+    /// Reads a vendor or device identifier.
+    pub(crate) fn id(&self, path: &Path) -> Result<u16, PciError> {
         let text = self.text(path)?.unwrap_or_default();
         match hex(&text).and_then(|id| u16::try_from(id).ok()) {
             Some(id) => Ok(id),

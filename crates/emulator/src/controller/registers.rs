@@ -34,14 +34,20 @@ impl Registers {
         } else {
             0
         };
+        let cap = Cap::new()
+            .with_mqes((entries - 1) as u16)
+            .with_cqr(true)
+            .with_ams(if weighted { Cap::WEIGHTED } else { 0 })
+            .with_to(20)
+            .with_css(Cap::NVM_COMMAND_SET | all);
+        Registers::powered_on(cap, vs)
+    }
+
+    /// Returns the power-on values of a controller with `cap` and of version `vs`.
+    fn powered_on(cap: Cap, vs: Version) -> Registers {
         Registers {
             vs,
-            cap: Cap::new()
-                .with_mqes((entries - 1) as u16)
-                .with_cqr(true)
-                .with_ams(if weighted { Cap::WEIGHTED } else { 0 })
-                .with_to(20)
-                .with_css(Cap::NVM_COMMAND_SET | all),
+            cap,
             cc: Cc::new(),
             csts: Csts::new(),
             aqa: Aqa::new(),
@@ -101,10 +107,9 @@ impl Registers {
 
     /// Sets the power-on values; a removed function remains removed.
     pub(super) fn reset_function(&mut self) {
-        let (weighted, command_sets) = (self.has_weights(), self.has_command_sets());
         *self = Registers {
             removed: self.removed,
-            ..Registers::new(self.queue_entries(), self.vs, weighted, command_sets)
+            ..Registers::powered_on(self.cap, self.vs)
         };
     }
 

@@ -96,8 +96,9 @@ impl<D: Device> Shared<D> {
 
     fn allocate_loan(&self, wanted: &Wanted, max: u64) -> Result<Lent, String> {
         let mut failed = None;
+        let ranges = self.ranges();
         for bytes in wanted.sizes(max) {
-            match Lent::allocate(&*self.device, bytes, self.ranges()) {
+            match Lent::allocate(&*self.device, bytes, ranges) {
                 Ok(lent) => return Ok(lent),
                 Err(error) => failed = Some(error.to_string()),
             }

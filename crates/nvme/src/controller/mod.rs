@@ -86,7 +86,7 @@ impl<D: Device> Controller<D> {
             options.cancel.clone(),
         )?;
         let queues = options.queues.max(1);
-        let mut shared = Shared::new(device, cap, admin, options);
+        let mut shared = Shared::new(device, cap, quirks, admin, options);
         shared.enable()?;
         let (_, identity) = shared.admin().fetch(
             "Identify Controller",

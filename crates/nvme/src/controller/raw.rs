@@ -2,6 +2,7 @@
 //! device reach past a buffer.
 
 use super::Controller;
+use crate::queue::raw::vendor_bytes;
 use crate::{AdminRejected, NvmeError, SubmitError};
 use joulio_device::{AdminData, Device, DmaBuffer};
 use joulio_nvme_spec::command::Cdw0;
@@ -13,9 +14,6 @@ const NAME: &str = "admin command";
 
 /// First of the opcodes for vendors (Base figure 138).
 const VENDOR: u8 = 0xc0;
-
-/// Multiple in bytes of a length that the caller gives.
-const DWORD: u32 = 4;
 
 /// A completed admin command.
 pub struct AdminCompleted {
@@ -190,17 +188,9 @@ impl<D: Device> Controller<D> {
         buffer: &DmaBuffer,
     ) -> Result<u32, SubmitError> {
         self.check_admin(command)?;
-        let opcode = command.dword0().opc();
-        if opcode < VENDOR {
-            let first = VENDOR;
-            return Err(SubmitError::NotVendor { opcode, first });
-        }
-        self.check_buffer(command, buffer)?;
-        if !len.is_multiple_of(DWORD) {
-            return Err(SubmitError::Alignment);
-        }
         let known = bytes(command, self.shared.has_vendor_admin_format());
-        let bytes = known.unwrap_or(0).max(len.into());
+        let bytes = vendor_bytes(command, VENDOR, len, known)?;
+        self.check_buffer(command, buffer)?;
         held(in_range(bytes, self.max_transfer())?, buffer)
     }
 

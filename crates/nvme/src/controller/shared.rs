@@ -62,14 +62,14 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<D: Device> Shared<D> {
-    /// A controller that is disabled, with `admin` for its admin queue.
+    /// A controller that is disabled, with the `quirks` of its identifiers, and `admin` for its admin queue.
     pub(super) fn new(
         device: Arc<D>,
         cap: Cap,
+        quirks: Quirks,
         admin: Admin<D>,
         options: ControllerOptions,
     ) -> Shared<D> {
-        let quirks = Quirks::of(device.pci_id());
         Shared {
             device,
             id: ControllerId::unique(),

@@ -7,7 +7,7 @@ mod info;
 mod interrupt;
 mod layout;
 pub(crate) mod prp;
-mod raw;
+pub(crate) mod raw;
 mod recovery;
 mod retry;
 mod scatter;

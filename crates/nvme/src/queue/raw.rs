@@ -2,6 +2,7 @@
 //! device reach past a buffer.
 
 use super::QueuePair;
+use super::commands::DWORD;
 use crate::{Namespace, Rejected, SubmitError};
 use joulio_device::{Device, DmaBuffer};
 use joulio_nvme_spec::command::Cdw0;
@@ -11,9 +12,6 @@ use zerocopy::little_endian::U32;
 
 /// First of the opcodes for vendors (NVM figure 22).
 const VENDOR: u8 = 0x80;
-
-/// Multiple in bytes of a length that the caller gives.
-const DWORD: u32 = super::commands::DWORD as u32;
 
 /// Bytes of a registration or an acquisition: two keys (Base 7.5 and 7.6).
 const TWO_KEYS: u64 = 16;
@@ -154,20 +152,8 @@ impl<D: Device> QueuePair<D> {
         room: Option<u64>,
     ) -> Result<(Direction, u32), SubmitError> {
         self.check_fields(namespace, command)?;
-        let opcode = command.dword0().opc();
-        if opcode < VENDOR {
-            let first = VENDOR;
-            return Err(SubmitError::NotVendor { opcode, first });
-        }
-        if opcode & 0b11 == 0 {
-            let moves = false;
-            return Err(SubmitError::Data { opcode, moves });
-        }
-        if !len.is_multiple_of(DWORD) {
-            return Err(SubmitError::Alignment);
-        }
         let known = bytes(command, namespace.shift(), self.shared.has_vendor_format());
-        let bytes = known.unwrap_or(0).max(len.into());
+        let bytes = vendor_bytes(command, VENDOR, len, known)?;
         Ok((Direction::Other, self.fitting(bytes, room)?))
     }
 
@@ -242,6 +228,28 @@ impl<D: Device> QueuePair<D> {
         }
         Ok(())
     }
+}
+
+/// Returns the number of bytes that a vendor's command moves: `len`, which the caller gives, or those that are `known`
+/// from its dwords, if they are more. `first`: first of the vendors' opcodes of this kind of queue.
+pub(crate) fn vendor_bytes(
+    command: &Command,
+    first: u8,
+    len: u32,
+    known: Option<u64>,
+) -> Result<u64, SubmitError> {
+    let opcode = command.dword0().opc();
+    if opcode < first {
+        return Err(SubmitError::NotVendor { opcode, first });
+    }
+    if opcode & 0b11 == 0 {
+        let moves = false;
+        return Err(SubmitError::Data { opcode, moves });
+    }
+    if !(len as usize).is_multiple_of(DWORD) {
+        return Err(SubmitError::Alignment);
+    }
+    Ok(known.unwrap_or(0).max(len.into()))
 }
 
 /// The command with its namespace.

@@ -51,7 +51,7 @@ pub struct IoUring<R: Requests = FileRequests> {
     poller: Option<i32>,
     mode: CompletionMode,
     options: RingOptions,
-    /// True while the ring is created and not yet enabled.
+    /// True if the ring was created disabled: the thread that first submits enables it.
     disabled: bool,
     /// True once a thread has submitted, to which the ring then belongs.
     owned: bool,
@@ -203,6 +203,18 @@ impl<R: Requests> IoUring<R> {
         self.ring.enter(submit, min, flags, timeout)
     }
 
+    /// Makes the ring that of this thread, which submits first.
+    #[cold]
+    fn own(&mut self) -> Result<(), KernelEngineError> {
+        if self.disabled {
+            let enabled = self.ring.enable();
+            enabled.map_err(|errno| self.refusal("io_uring_register(enable)", errno))?;
+        }
+        self.ring.register_descriptor();
+        self.owned = true;
+        Ok(())
+    }
+
     /// Wakes the kernel's thread if it sleeps.
     fn wake_poller(&mut self) -> Result<(), KernelEngineError> {
         if self.ring.needs_wakeup() {
@@ -271,14 +283,8 @@ impl<R: Requests> Engine for IoUring<R> {
         if self.ring.staged() == 0 {
             return Ok(());
         }
-        if self.disabled {
-            let enabled = self.ring.enable();
-            enabled.map_err(|errno| self.refusal("io_uring_register(enable)", errno))?;
-            self.disabled = false;
-        }
         if !self.owned {
-            self.ring.register_descriptor();
-            self.owned = true;
+            self.own()?;
         }
         self.calls.submits += 1;
         let published = loop {

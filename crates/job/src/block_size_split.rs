@@ -101,7 +101,7 @@ impl FromStr for BlockSizeSplit {
         }
         if sizes.len() as u64 > MAX_SIZES {
             let problem = format!("{} sizes: at most {MAX_SIZES}", sizes.len());
-            return Err(ParseError::list(text, problem));
+            return Err(ParseError::list(problem));
         }
         let given: u32 = sizes
             .iter()
@@ -150,7 +150,7 @@ fn range(text: &str, least: u64, most: u64) -> Result<BlockSizeSplit, ParseError
     let count = most / least;
     if count > MAX_SIZES {
         let problem = format!("'{text}' has {count} sizes: at most {MAX_SIZES}");
-        return Err(ParseError::list(text, problem));
+        return Err(ParseError::list(problem));
     }
     Ok(BlockSizeSplit {
         sizes: (1..=count).map(|times| (times * least, 1)).collect(),

@@ -93,7 +93,7 @@ impl TryFrom<Vec<u64>> for BlockSizes {
 
     fn try_from(mut sizes: Vec<u64>) -> Result<BlockSizes, ParseError> {
         if sizes.is_empty() {
-            return Err(ParseError::list("", "no size"));
+            return Err(ParseError::list("no size"));
         }
         let rest = sizes.split_off(1);
         Ok(BlockSizes {

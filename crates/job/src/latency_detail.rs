@@ -30,7 +30,7 @@ pub fn parse_percentiles(text: &str) -> Result<Vec<f64>, ParseError> {
         Some(all) => {
             let count = all.len();
             let problem = format!("{count} percentiles: at most {MAX_PERCENTILES}");
-            Err(ParseError::list(text, problem))
+            Err(ParseError::list(problem))
         }
         None => Err(ParseError::form(
             text,

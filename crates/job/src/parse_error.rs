@@ -1,6 +1,6 @@
 //! Errors of texts that are not values.
 
-use joulio_units::nearest;
+use joulio_units::proposal;
 
 /// Error of a text that is not a value of its kind. Its own text says what to write.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,14 +16,14 @@ pub enum ParseError {
         expected: &'static str,
     },
     /// No such value has this name: take a known one, maybe the most similar one.
-    #[error("'{value}' is not {kind}: {}known are {known}", did_you_mean(.near))]
+    #[error("'{value}' is not {kind}: {near}known are {known}")]
     Unknown {
         /// Text that was given.
         value: String,
         /// Kind of the values, with its article.
         kind: &'static str,
-        /// Known name that is most similar, if one is similar enough.
-        near: Option<String>,
+        /// Proposal of the known name that is most similar; empty if none is similar enough.
+        near: String,
         /// List of the known names.
         known: String,
     },
@@ -54,8 +54,6 @@ pub enum ParseError {
     /// The parts of a list are not valid, or not together: change them as `problem` says.
     #[error("{problem}")]
     List {
-        /// List or part that was given.
-        value: String,
         /// Description of the mistake.
         problem: String,
     },
@@ -82,7 +80,7 @@ impl ParseError {
         ParseError::Unknown {
             value: value.into(),
             kind,
-            near: nearest(name, names).map(|near| near.as_ref().to_owned()),
+            near: proposal(name, names),
             known,
         }
     }
@@ -104,18 +102,11 @@ impl ParseError {
     }
 
     /// Makes the error of a list, or of a part of it.
-    pub(crate) fn list(value: &str, problem: impl ToString) -> ParseError {
+    pub(crate) fn list(problem: impl ToString) -> ParseError {
         ParseError::List {
-            value: value.into(),
             problem: problem.to_string(),
         }
     }
-}
-
-/// Returns the question for the most similar name, or an empty text.
-fn did_you_mean(near: &Option<String>) -> String {
-    near.as_ref()
-        .map_or_else(String::new, |near| format!("did you mean {near}? "))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Sizes, times and counts in fio's notation, and promises of latencies.
 
 use crate::ParseError;
-use joulio_units::{Nanos, Percentile, Slo, SloError, SloLimit};
+use joulio_units::{Nanos, Percentile, Slo, SloLimit};
 
 /// Parses a number of bytes: `4096`, `4k`, `1M`, `2GiB`; suffixes are powers of 1024, as in fio by default.
 ///
@@ -93,10 +93,12 @@ fn time(text: &str, plain: u64) -> Option<u64> {
 /// # Errors
 /// [`ParseError::Form`], for what is not a time; [`ParseError::List`], for another mistake.
 pub fn parse_slo(text: &str) -> Result<Slo, ParseError> {
-    let wrong = |error: SloError| ParseError::list(text, error);
     let limits = text.split(',').map(|item| {
         let (percentile, time) = match item.split_once('=') {
-            Some((name, time)) => (name.parse::<Percentile>().map_err(wrong)?, time),
+            Some((name, time)) => {
+                let percentile = name.parse::<Percentile>();
+                (percentile.map_err(ParseError::list)?, time)
+            }
             None => (Percentile::P99, item),
         };
         Ok(SloLimit {
@@ -105,7 +107,7 @@ pub fn parse_slo(text: &str) -> Result<Slo, ParseError> {
         })
     });
     let limits: Vec<_> = limits.collect::<Result<_, ParseError>>()?;
-    Slo::new(&limits).map_err(wrong)
+    Slo::new(&limits).map_err(ParseError::list)
 }
 
 fn scaled(text: &str, unit: impl Fn(&str) -> Option<u64>) -> Option<u64> {

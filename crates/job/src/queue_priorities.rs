@@ -42,7 +42,7 @@ impl FromStr for QueuePriorities {
             let unknown = || {
                 let problem =
                     format!("no priority '{name}': there are urgent, high, medium and low");
-                ParseError::list(name, problem)
+                ParseError::list(problem)
             };
             found.map(|(class, _)| *class).ok_or_else(unknown)
         };

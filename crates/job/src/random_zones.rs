@@ -63,19 +63,20 @@ impl FromStr for RandomZones {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<RandomZones, ParseError> {
-        let wrong = |problem: &str| ParseError::list(text, problem);
         if text.contains(',') {
-            return Err(wrong("reads and writes have the same zones: give one list"));
+            return Err(ParseError::list(
+                "reads and writes have the same zones: give one list",
+            ));
         }
         if text.is_empty() {
-            return Err(wrong(
+            return Err(ParseError::list(
                 "zones are percents of the I/Os and of the area: 60/10:40/90",
             ));
         }
         let parts: Vec<&str> = text.split(':').collect();
         if parts.len() > MAX_ZONES {
-            let count = parts.len();
-            return Err(wrong(&format!("{count} zones: at most {MAX_ZONES}")));
+            let problem = format!("{} zones: at most {MAX_ZONES}", parts.len());
+            return Err(ParseError::list(problem));
         }
         let (mut access, mut span) = (Vec::new(), Vec::new());
         for part in parts {
@@ -83,8 +84,8 @@ impl FromStr for RandomZones {
             access.push(percent(part, of_ios)?);
             span.push(percent(part, of_area)?);
         }
-        let access = filled(text, access, "I/Os")?.into_iter();
-        let zones = access.zip(filled(text, span, "area")?);
+        let access = filled(access, "I/Os")?.into_iter();
+        let zones = access.zip(filled(span, "area")?);
         let zones: Vec<_> = zones
             .map(|(access, span)| RandomZone { access, span })
             .collect();
@@ -92,7 +93,7 @@ impl FromStr for RandomZones {
             .iter()
             .find(|zone| zone.access > 0.0 && zone.span == 0.0)
         {
-            Some(empty) => Err(wrong(&format!(
+            Some(empty) => Err(ParseError::list(format!(
                 "{} percent of the I/Os cannot begin in none of the area",
                 empty.access
             ))),
@@ -117,18 +118,14 @@ pub(crate) fn percent(part: &str, text: &str) -> Result<Option<f64>, ParseError>
     })
 }
 
-/// Returns the percentages of `what` in the list `text`: those that were left out share the rest, as in fio.
-pub(crate) fn filled(
-    text: &str,
-    percents: Vec<Option<f64>>,
-    what: &str,
-) -> Result<Vec<f64>, ParseError> {
+/// Returns the percentages of `what`: those that were left out share the rest, as in fio.
+pub(crate) fn filled(percents: Vec<Option<f64>>, what: &str) -> Result<Vec<f64>, ParseError> {
     let given: f64 = percents.iter().flatten().sum();
     let open = percents.iter().filter(|percent| percent.is_none()).count();
     if given >= WHOLE.end || open == 0 && given < WHOLE.start {
         let problem =
             format!("the percents of the {what} are {given} together: they have to be 100");
-        return Err(ParseError::list(text, problem));
+        return Err(ParseError::list(problem));
     }
     let each = (100.0 - given).max(0.0) / open.max(1) as f64;
     let filled = percents.into_iter();

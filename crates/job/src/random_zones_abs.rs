@@ -61,12 +61,12 @@ impl FromStr for RandomZonesAbs {
     fn from_str(text: &str) -> Result<RandomZonesAbs, ParseError> {
         if text.contains(',') {
             let problem = "reads and writes have the same zones: give one list";
-            return Err(ParseError::list(text, problem));
+            return Err(ParseError::list(problem));
         }
         let parts: Vec<&str> = text.split(':').collect();
         if parts.len() > MAX_ZONES {
             let problem = format!("{} zones: at most {MAX_ZONES}", parts.len());
-            return Err(ParseError::list(text, problem));
+            return Err(ParseError::list(problem));
         }
         let (mut access, mut bytes) = (Vec::new(), Vec::new());
         for part in parts {
@@ -77,7 +77,7 @@ impl FromStr for RandomZonesAbs {
             let size = parse_size(size).ok().filter(|size| *size > 0);
             bytes.push(size.ok_or_else(wrong)?);
         }
-        let zones = filled(text, access, "I/Os")?.into_iter().zip(bytes);
+        let zones = filled(access, "I/Os")?.into_iter().zip(bytes);
         let zones = zones.map(|(access, bytes)| RandomZoneAbs { access, bytes });
         Ok(RandomZonesAbs(zones.collect()))
     }

@@ -39,7 +39,6 @@ impl FromStr for RatePhase {
         };
         match parse_time(length, 1_000_000_000).map(Nanos)? {
             Nanos::ZERO => Err(ParseError::List {
-                value: value(),
                 problem: "no time at all: must be above zero".into(),
             }),
             length => Ok(RatePhase { rate, length }),

@@ -74,17 +74,16 @@ pub(crate) fn monitor(
         let Some(left) = left(at, step.until) else {
             return Woken::TimedOut;
         };
-        let ended = if armed {
+        let (ended, time) = if armed {
             counters.monitors += 1;
             let ended = cpu.wait(left.min(step.max_pause));
-            counters.monitored += now() - at;
-            ended
+            (ended, &mut counters.monitored)
         } else {
             counters.pauses += 1;
             let ended = cpu.pause(left.min(MAX_PAUSE));
-            counters.paused += now() - at;
-            ended
+            (ended, &mut counters.paused)
         };
+        *time += now() - at;
         counters.count(ended);
     }
 }

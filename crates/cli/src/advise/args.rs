@@ -39,7 +39,7 @@ pub struct AdviseArgs {
     #[arg(long, value_name = "WATTS", value_parser = watts, conflicts_with = "latency_budget")]
     cap: Option<Watts>,
     /// Boundary of --cap: device (the drives), dram, cores, package, psys or wall. Default: that of --objective
-    #[arg(long = "cap-boundary", value_name = "BOUNDARY", value_parser = boundary, requires = "cap")]
+    #[arg(long = "cap-boundary", value_name = "BOUNDARY", requires = "cap")]
     cap_boundary: Option<Boundary>,
     /// I/O schedulers to compare, a list. Default: all that the disks have; joulio's driver uses none
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -103,12 +103,6 @@ fn watts(text: &str) -> Result<Watts, String> {
             "'{text}' is not a power: write watts above zero, as 12W"
         )),
     }
-}
-
-/// Parses a boundary of a cap.
-fn boundary(text: &str) -> Result<Boundary, String> {
-    let parsed = text.parse::<Boundary>();
-    parsed.map_err(|error| error.to_string())
 }
 
 impl AdviseArgs {

@@ -1,19 +1,14 @@
 //! Assembly, CPUID and other code for one architecture are only in one folder, which has the same items for each.
 
-use crate::files::rust_files;
+use crate::files::{rust_files, workspace};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Folder that may contain such code.
 const ARCH: &str = "crates/cpu/src/arch";
-
-pub(super) fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 /// Returns words in the code of `source`, without comments, that are specific to an architecture.
 fn words_of_an_architecture(source: &str) -> impl Iterator<Item = &'static str> {

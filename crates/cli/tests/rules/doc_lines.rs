@@ -1,6 +1,7 @@
 //! First lines of documentation: each stands alone in an index, as a noun phrase or as a description of what a function
 //! does, and can be understood without any other line.
 
+use crate::files::rust_files;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -103,21 +104,10 @@ fn has_public_parts(line: &str) -> bool {
 /// Returns every source file of the workspace, except tests.
 fn sources() -> Result<Vec<PathBuf>> {
     let crates = Path::new(CLI).parent().ok_or("a room without a folder")?;
-    let mut left: Vec<PathBuf> = Vec::new();
-    for room in fs::read_dir(crates)? {
-        left.push(room?.path().join("src"));
-    }
     let mut files = Vec::new();
-    while let Some(folder) = left.pop() {
-        for entry in fs::read_dir(folder)? {
-            let path = entry?.path();
-            match path.is_dir() {
-                true => left.push(path),
-                false => files.push(path),
-            }
-        }
+    for room in fs::read_dir(crates)? {
+        files.extend(rust_files(&room?.path().join("src"))?);
     }
-    files.retain(|path| path.extension().is_some_and(|is| is == "rs"));
     Ok(files)
 }
 

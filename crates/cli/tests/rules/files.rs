@@ -1,8 +1,12 @@
-//! Rust files of a folder.
+//! The workspace, and the Rust files of a folder.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+pub(crate) fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
 
 /// Returns the Rust files below `folder`.
 pub(crate) fn rust_files(folder: &Path) -> io::Result<Vec<PathBuf>> {

@@ -1,16 +1,12 @@
 //! Floors of the rooms, and rooms and files with unsafe code, are those that ARCHITECTURE.md lists.
 
-use crate::files::rust_files;
+use crate::files::{rust_files, workspace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
-
-fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 fn architecture() -> Result<String> {
     Ok(fs::read_to_string(workspace().join("ARCHITECTURE.md"))?)
@@ -38,15 +34,9 @@ fn arrows() -> Result<BTreeMap<String, BTreeSet<String>>> {
         let folder = folder?.path();
         let manifest: toml::Table = fs::read_to_string(folder.join("Cargo.toml"))?.parse()?;
         let room = folder.file_name().ok_or("a folder without a name")?;
-        let mut below = BTreeSet::new();
-        for table in ["dependencies", "build-dependencies"] {
-            let names = manifest.get(table).and_then(toml::Value::as_table);
-            let rooms = names
-                .into_iter()
-                .flat_map(toml::Table::keys)
-                .filter_map(|name| name.strip_prefix("joulio-"));
-            below.extend(rooms.map(String::from));
-        }
+        let names = dependencies(&manifest).into_iter();
+        let rooms = names.filter_map(|(name, _)| name.strip_prefix("joulio-"));
+        let below = rooms.map(String::from).collect();
         arrows.insert(room.to_string_lossy().into_owned(), below);
     }
     Ok(arrows)
@@ -245,15 +235,19 @@ fn quoted(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-#[test]
-fn unsafe_code_is_in_the_rooms_and_files_that_are_named() -> Result<()> {
+/// Returns the rooms, and the other files, that ARCHITECTURE.md lists as those with unsafe code.
+fn named_as_unsafe() -> Result<(BTreeSet<String>, BTreeSet<String>)> {
     let text = architecture()?;
     let paragraph = text.split("**Unsafe code**").nth(1);
     let paragraph = paragraph.and_then(|rest| rest.split("\n\n").next());
     let parts = paragraph.and_then(|paragraph| paragraph.split_once(';'));
     let (rooms, files) = parts.ok_or("no paragraph on unsafe code")?;
-    let rooms = quoted(rooms);
-    let mut files = quoted(files);
+    Ok((quoted(rooms), quoted(files)))
+}
+
+#[test]
+fn unsafe_code_is_in_the_rooms_and_files_that_are_named() -> Result<()> {
+    let (rooms, mut files) = named_as_unsafe()?;
     assert!(
         files.remove("crates/cli/tests/rules/floors.rs"),
         "{files:?}"
@@ -276,10 +270,7 @@ fn unsafe_code_is_in_the_rooms_and_files_that_are_named() -> Result<()> {
 
 #[test]
 fn every_room_without_unsafe_code_forbids_it() -> Result<()> {
-    let text = architecture()?;
-    let named = text.split("**Unsafe code**").nth(1);
-    let named = named.and_then(|rest| rest.split(';').next());
-    let named = quoted(named.ok_or("no paragraph on unsafe code")?);
+    let (named, _) = named_as_unsafe()?;
     for room in fs::read_dir(workspace().join("crates"))? {
         let room = room?;
         if named.contains(&*room.file_name().to_string_lossy()) {

@@ -1,7 +1,6 @@
 //! Public items, fields of errors and constants are called by the field's words, not by old ones that those replaced.
 
-use crate::assembly::workspace;
-use crate::files::rust_files;
+use crate::files::{rust_files, workspace};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;

@@ -157,9 +157,20 @@ impl ResultsFolder {
         })
     }
 
+    /// Reads the folders `paths`, in which machines with the same CPU get names of their own.
+    ///
+    /// # Errors
+    /// A folder has no records, or a line that is not valid.
+    pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<ResultsFolder>, FolderError> {
+        let read = paths.iter().map(|path| ResultsFolder::read(path));
+        let mut read = read.collect::<Result<Vec<_>, _>>()?;
+        ResultsFolder::tell_machines_apart(&mut read);
+        Ok(read)
+    }
+
     /// Gives machines with the same CPU names of their own in the records and idle intervals of `folders`. Names of a
     /// machine whose CPU no other machine has stay as they are.
-    pub(super) fn tell_machines_apart(folders: &mut [ResultsFolder]) {
+    fn tell_machines_apart(folders: &mut [ResultsFolder]) {
         let shared = |folder: &ResultsFolder| {
             let machine = folder.header.machine.clone()?;
             let other = folders.iter().any(|one| one.is_taken_for(&machine));

@@ -57,10 +57,7 @@ pub fn merge(folders: &[PathBuf], into: &Path, existing: Existing) -> Result<usi
     let mut merged: Option<ResultsFolder> = None;
     let mut from: BTreeMap<RecordKey, (PathBuf, RunRecord)> = BTreeMap::new();
     let mut manifests: Vec<Value> = Vec::new();
-    let read = folders.iter().map(|path| ResultsFolder::read(path));
-    let mut read = read.collect::<Result<Vec<_>, _>>()?;
-    ResultsFolder::tell_machines_apart(&mut read);
-    for (path, folder) in folders.iter().zip(read) {
+    for (path, folder) in folders.iter().zip(ResultsFolder::read_all(folders)?) {
         match &mut merged {
             None => merged = Some(folder.clone()),
             Some(first) => {

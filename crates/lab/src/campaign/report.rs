@@ -80,10 +80,7 @@ pub fn report(
     in_place: Option<&ExperimentFile>,
 ) -> Result<LabReport, ReportError> {
     let mut all: Vec<Gathered> = Vec::new();
-    let read = folders.iter().map(|path| ResultsFolder::read(path));
-    let mut read = read.collect::<Result<Vec<_>, _>>()?;
-    ResultsFolder::tell_machines_apart(&mut read);
-    for (path, folder) in folders.iter().zip(read) {
+    for (path, folder) in folders.iter().zip(ResultsFolder::read_all(folders)?) {
         let file = match in_place {
             Some(file) if file.name == folder.header.experiment => file.clone(),
             Some(file) => {

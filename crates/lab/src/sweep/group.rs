@@ -4,7 +4,7 @@ use super::beside_error::BesideError;
 use super::factor::method;
 use super::options::{SweepOptions, SweepOptionsError};
 use super::order::PlannedRun;
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Manifest, Testbed};
 use crate::record::Point;
 use crate::target_name::TargetName;
 use crate::targets::{Demand, TargetOptions};
@@ -69,6 +69,13 @@ impl Group {
     /// Returns the jobs of the sections.
     pub(super) fn jobs(&self) -> Vec<&Job> {
         self.members.iter().map(|member| &member.job).collect()
+    }
+
+    /// Returns the manifest of the runs of the group on `testbed`.
+    pub(super) fn manifest(&self, testbed: &Testbed) -> Manifest {
+        let mut manifest = testbed.manifest(&self.targets, &self.jobs());
+        manifest.set_apst(self.first().options().settings.apst);
+        manifest
     }
 
     /// Returns the factors that the `sections` of each reporting group have in common.

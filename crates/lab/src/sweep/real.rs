@@ -108,8 +108,7 @@ impl<'a> RealRunner<'a> {
             for group in &here {
                 testbed.combinations(&group.first().options().settings)?;
             }
-            let mut one = testbed.manifest(&first.targets, &first.jobs());
-            one.set_apst(first.first().options().settings.apst);
+            let one = first.manifest(&testbed);
             match &mut manifest {
                 None => manifest = Some(one),
                 Some(manifest) => manifest.add_devices(one),
@@ -139,8 +138,7 @@ impl<'a> RealRunner<'a> {
             let Ok(testbed) = self.testbed(run, &group) else {
                 continue;
             };
-            let mut one = testbed.manifest(&group.targets, &group.jobs());
-            one.set_apst(group.first().options().settings.apst);
+            let one = group.manifest(testbed);
             match &mut manifest {
                 None => manifest = Some(one),
                 Some(manifest) => manifest.add_devices(one),

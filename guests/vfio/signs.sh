@@ -47,13 +47,28 @@ has_done() {
 	return 1
 }
 
+# ended_with STATUS: waits for the end of the run, which has to have that status.
+ended_with() {
+	status=0
+	wait "$run" || status=$?
+	[ $status = "$1" ] || {
+		cat /tmp/status
+		fail "the run ended with status $status, not $1"
+	}
+}
+
 # interrupt: ends the run by the signal of Ctrl-C, and holds it to the status of that.
 interrupt() {
 	kill -INT "$run"
-	status=0
-	wait "$run" || status=$?
-	[ $status = 130 ] || {
-		cat /tmp/status
-		fail "the run that was interrupted ended with status $status, not 130"
-	}
+	ended_with 130
+}
+
+# unplugged NAME: has that controller unplugged under the run, which ends and gives that as its reason; its words apart
+# from the lines of --status-interval are in /tmp/unplugged.
+unplugged() {
+	echo "guest: unplug $1"
+	ended_with 1
+	grep -v ' I/Os: ' /tmp/status >/tmp/unplugged
+	cat /tmp/unplugged
+	grep -q 'being unplugged\|does not answer' /tmp/unplugged
 }

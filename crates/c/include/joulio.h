@@ -107,6 +107,9 @@ struct joulio_completion {
   uint16_t status;
 };
 
+// A function that is called for each completion, with the caller's context. The completion is valid during the call.
+typedef void (*joulio_each)(void *context, const struct joulio_completion *completion);
+
 // Options of joulio_open_with(). A field that is zero has its default: set `size`, and then only what differs. Later
 // versions add fields at the end.
 struct joulio_options {
@@ -472,7 +475,7 @@ int joulio_reap_each(struct joulio_queue *queue,
                      unsigned int min,
                      unsigned int max,
                      int64_t timeout_ns,
-                     void (*each)(void *context, const struct joulio_completion *completion),
+                     joulio_each each,
                      void *context);
 
 // Returns the descriptor that becomes readable, after joulio_arm() returned 1, when there are completions to reap: for
@@ -665,6 +668,19 @@ int joulio_group_reap(struct joulio_group *group,
                       unsigned int max,
                       int64_t timeout_ns,
                       struct joulio_completion *completions);
+
+// Waits as joulio_group_reap() does, and calls `each` with `context` for each completion, as joulio_reap_each() does of
+// one queue. `each` may use the group and its queues, and destroy queues. Returns the number of completions, or a
+// negative errno, and then `each` was not called.
+//
+// # Safety
+// `group` is NULL or a group that nobody destroys meanwhile; `each` is NULL or a function for `context`.
+int joulio_group_reap_each(struct joulio_group *group,
+                           unsigned int min,
+                           unsigned int max,
+                           int64_t timeout_ns,
+                           joulio_each each,
+                           void *context);
 
 // Descriptor of the group, as joulio_fd() of a queue. Or a negative errno.
 //

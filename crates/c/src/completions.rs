@@ -1,12 +1,12 @@
 //! Completions: reaping them, and the descriptor of an event loop.
 
-use crate::error::{Failure, failed, guarded};
+use crate::each::{Each, joulio_each};
+use crate::error::{failed, guarded};
 use crate::handle;
 use crate::io::joulio_completion;
 use crate::queue_handle::joulio_queue;
-use crate::sink::{check_room, has_room, no_room};
+use crate::sink::{has_room, no_room};
 use std::ffi::{c_int, c_uint, c_void};
-use std::rc::Rc;
 
 /// Returns up to `max` completions in `completions`. Waits, with the queue's completion mode, until at least `min` are
 /// there or `timeout_ns` have passed; a negative timeout means none. `min` = 0 polls once. Returns their number, or a
@@ -54,32 +54,19 @@ pub unsafe extern "C" fn joulio_reap_each(
     min: c_uint,
     max: c_uint,
     timeout_ns: i64,
-    each: Option<unsafe extern "C" fn(context: *mut c_void, completion: *const joulio_completion)>,
+    each: joulio_each,
     context: *mut c_void,
 ) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
         let this = unsafe { handle::get(queue) }?;
-        let each = each.ok_or_else(|| Failure::null("each"))?;
-        // The array is the queue's own.
-        check_room(min, max, std::ptr::dangling_mut())?;
+        let each = Each::new(min, max, each, context)?;
         let in_flight = this.opened().outstanding() + this.backlog.left.len();
-        let room = in_flight.clamp(1, max as usize);
-        let scratch = Rc::clone(&this.scratch);
-        let mut completions = scratch.take();
-        completions.reserve(room);
-        let first = completions.as_mut_ptr();
-        let (min, max) = (min.min(room as c_uint), room as c_uint);
         // SAFETY: of this queue, and there is room for `max`. Panics are caught there.
-        let found = unsafe { (this.calls.reap)(this, min, max, timeout_ns, first) };
-        for at in 0..found.max(0) as usize {
-            // SAFETY: so many were written. The caller's own function, with the caller's own context; nothing of the
-            // queue is borrowed meanwhile.
-            unsafe { each(context, first.add(at)) };
-        }
-        // Not by the handle: the queue may have been destroyed, and the handle be another thread's queue by now.
-        scratch.set(completions);
-        Ok(found)
+        let reap =
+            |min, max, first| unsafe { (this.calls.reap)(this, min, max, timeout_ns, first) };
+        // SAFETY: by the caller.
+        Ok(unsafe { each.of(in_flight, reap) })
     })
 }
 

@@ -1,6 +1,7 @@
 //! Groups: queues that one thread waits for together.
 
 use crate::controller::joulio_controller;
+use crate::each::{Each, joulio_each};
 use crate::error::{Failure, guarded, guarded_pointer};
 use crate::handle::{self, Handle, Spare};
 use crate::io::joulio_completion;
@@ -8,7 +9,7 @@ use crate::queue::joulio_counters;
 use crate::queue_handle::{AnyGroup, joulio_queue};
 use crate::sink::check_room;
 use rustix::io::Errno;
-use std::ffi::{c_int, c_uint};
+use std::ffi::{c_int, c_uint, c_void};
 
 /// Queues that one thread waits for together, with the completion modes of all. The group and its queues are used by
 /// one thread at a time, except by joulio_group_wake().
@@ -131,6 +132,33 @@ pub unsafe extern "C" fn joulio_group_reap(
         check_room(min, max, completions)?;
         // SAFETY: by the caller.
         Ok(unsafe { group.opened.reap(min, max, timeout_ns, completions) })
+    })
+}
+
+/// Waits as joulio_group_reap() does, and calls `each` with `context` for each completion, as joulio_reap_each() does of
+/// one queue. `each` may use the group and its queues, and destroy queues. Returns the number of completions, or a
+/// negative errno, and then `each` was not called.
+///
+/// # Safety
+/// `group` is NULL or a group that nobody destroys meanwhile; `each` is NULL or a function for `context`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_group_reap_each(
+    group: *mut joulio_group,
+    min: c_uint,
+    max: c_uint,
+    timeout_ns: i64,
+    each: joulio_each,
+    context: *mut c_void,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let group = unsafe { handle::share(group) }?;
+        let each = Each::new(min, max, each, context)?;
+        let opened = &group.opened;
+        // SAFETY: there is room for `max`.
+        let reap = |min, max, first| unsafe { opened.reap(min, max, timeout_ns, first) };
+        // SAFETY: by the caller; the group is not locked while the function is called.
+        Ok(unsafe { each.of(opened.outstanding(), reap) })
     })
 }
 

@@ -13,7 +13,6 @@ use joulio_wait::{Adaptive, AnyPolicy, Goal, Promised, StepKind, WaitCosts, Wait
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_uint};
-use std::rc::Rc;
 
 /// Counts of a queue since it was made.
 #[repr(C)]
@@ -106,7 +105,6 @@ pub unsafe extern "C" fn joulio_queue_create(
             },
             may_write: controller.may_write(),
             calls_left: CALLS,
-            scratch: Rc::default(),
         }))
     })
 }

@@ -11,10 +11,8 @@ use joulio_nvme_spec::{Command, NvmOpcode};
 use joulio_wait::WaitCounters;
 use rustix::io::Errno;
 use std::any::Any;
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ffi::c_int;
-use std::rc::Rc;
 
 /// A queue pair of a namespace, with a completion mode.
 pub struct joulio_queue {
@@ -40,8 +38,6 @@ pub(crate) struct Queue {
     pub(crate) may_write: bool,
     /// Number of calls that reap before one takes the slow path.
     pub(crate) calls_left: u32,
-    /// Memory for completions on their way to a function of the caller's, which may destroy the queue meanwhile.
-    pub(crate) scratch: Rc<Cell<Vec<joulio_completion>>>,
 }
 
 /// Calls after which the group of a queue checks it, as it also does when it waits: commands that take too long, a

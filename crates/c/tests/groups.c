@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include "claims.h"
 
 #define DEVICE "emulated:instant,size=16M"
@@ -275,6 +276,72 @@ static void woken(void)
 	CHECK(joulio_group_wake(group) == -EBADF && says("group is not open"));
 }
 
+/* What a function that is called for each completion has to do, and did. */
+struct work {
+	struct joulio_group *group;
+	int left, ended, destroyed;
+};
+
+static void read_again(void *context, const struct joulio_completion *done)
+{
+	struct work *work = context;
+	unsigned queue = done->tag % 100;
+
+	CHECK(done->status == 0 && queue < QUEUES && done->buffer == buffers[queue]);
+	work->ended++;
+	if (work->left-- <= 0)
+		return;
+	CHECK(joulio_read(queues[queue], 0, 1, buffers[queue], queue) == 0 && joulio_ring(queues[queue]) == 0);
+}
+
+/* Destroys the queue that has ended its command; the others wait for theirs in a call of this one's own. */
+static void destroy(void *context, const struct joulio_completion *done)
+{
+	struct work *work = context;
+	struct joulio_completion rest;
+
+	CHECK(done->status == 0 && done->buffer == buffers[done->tag]);
+	CHECK(joulio_queue_destroy(queues[done->tag]) == 0);
+	work->destroyed++;
+	while (joulio_group_outstanding(work->group) > 0)
+		work->ended += joulio_group_reap(work->group, 1, 1, -1, &rest);
+}
+
+static void callbacks(void)
+{
+	struct work work = {.group = joulio_group_create(controller)};
+	struct joulio_group *group = work.group;
+
+	for (int i = 0; i < QUEUES; i++) {
+		queues[i] = joulio_queue_create(controller, 2, i % 2 ? "adaptive" : "poll");
+		CHECK(queues[i] && joulio_group_join(group, queues[i]) == 0);
+	}
+	CHECK(joulio_group_reap_each(NULL, 0, 1, 0, read_again, &work) == -EINVAL && says("group is NULL"));
+	CHECK(joulio_group_reap_each(group, 0, 1, 0, NULL, &work) == -EINVAL && says("each is NULL"));
+	CHECK(joulio_group_reap_each(group, 2, 1, 0, read_again, &work) == -EINVAL && says("max"));
+	CHECK(joulio_group_reap_each(group, 1, 8, 1000000, read_again, &work) == 0 && work.ended == 0);
+	work.left = 96;
+	for (unsigned i = 0; i < QUEUES; i++)
+		CHECK(joulio_read(queues[i], 0, 1, buffers[i], i) == 0 && joulio_ring(queues[i]) == 0);
+	while (work.ended < 96 + QUEUES) {
+		int before = work.ended, found = joulio_group_reap_each(group, 1, 3, -1, read_again, &work);
+
+		CHECK(found >= 1 && found <= 3 && work.ended == before + found);
+		if (found < 1)
+			exit(1);
+	}
+	CHECK(work.ended == 96 + QUEUES && joulio_group_outstanding(group) == 0);
+	work.ended = 0;
+	for (unsigned i = 0; i < QUEUES; i++)
+		CHECK(joulio_read(queues[i], 0, 1, buffers[i], i) == 0 && joulio_ring(queues[i]) == 0);
+	CHECK(joulio_group_reap_each(group, 1, 1, -1, destroy, &work) == 1);
+	CHECK(work.destroyed == 1 && work.ended == QUEUES - 1);
+	/* Of these, one was destroyed there. */
+	for (int i = 0; i < QUEUES; i++)
+		work.destroyed += joulio_queue_destroy(queues[i]) == 0;
+	CHECK(work.destroyed == QUEUES && joulio_group_destroy(group) == 0);
+}
+
 int main(void)
 {
 	controller = joulio_open(DEVICE, QUEUES, 0);
@@ -288,6 +355,7 @@ int main(void)
 	left_over();
 	event_loop();
 	woken();
+	callbacks();
 	for (int i = 0; i < QUEUES; i++)
 		CHECK(joulio_buffer_free(buffers[i]) == 0);
 	CHECK(joulio_close(controller) == 0);

@@ -89,8 +89,18 @@ fn all_claims_hold(source: &str) -> Result<()> {
 }
 
 #[test]
-fn a_c_program_finds_every_function_as_the_header_says() -> Result<()> {
+fn a_c_program_finds_queues_and_buffers_as_the_header_says() -> Result<()> {
     all_claims_hold("tests/claims.c")
+}
+
+#[test]
+fn a_c_program_finds_controllers_as_the_header_says() -> Result<()> {
+    all_claims_hold("tests/opening.c")
+}
+
+#[test]
+fn a_c_program_finds_admin_commands_as_the_header_says() -> Result<()> {
+    all_claims_hold("tests/admin.c")
 }
 
 #[test]

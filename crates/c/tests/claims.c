@@ -1,4 +1,4 @@
-/* Every function of joulio.h, used well and badly. Exit status 0: all as the header says. */
+/* Queues, buffers, completions and meters, used well and badly. Exit status 0: all as the header says. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <poll.h>
@@ -124,23 +124,6 @@ static void misuse(void)
 	CHECK(joulio_ring((struct joulio_queue *)third) == -EBADF);
 	CHECK(joulio_buffer_free((struct joulio_buffer *)third) == -EBADF);
 	CHECK(joulio_close(third) == 0);
-}
-
-/* A program that was compiled with the header of another library. */
-static void interface(void)
-{
-	CHECK(joulio_check_interface(JOULIO_INTERFACE) == 0);
-	CHECK(joulio_check_interface(JOULIO_INTERFACE + 1) == -EPROTONOSUPPORT && says("joulio.h"));
-}
-
-/* Ends one command and returns its status, or -1. */
-static int ended(struct joulio_queue *queue, uint64_t tag)
-{
-	struct joulio_completion done;
-
-	if (joulio_ring(queue) || joulio_reap(queue, 1, 1, -1, &done) != 1 || done.tag != tag)
-		return -1;
-	return done.status;
 }
 
 /* Flush and deallocation, and buffers in one piece of memory. */
@@ -423,222 +406,6 @@ static void batches(void)
 	CHECK(joulio_close(controller) == 0 && joulio_close(reader) == 0);
 }
 
-/* A handle of a namespace keeps the controller, and shares its buffers and its permission to write. */
-static void namespaces(void)
-{
-	struct joulio_controller *writer = joulio_open(DEVICE, 2, JOULIO_ALLOW_WRITE);
-	struct joulio_controller *reader = joulio_open(DEVICE, 1, 0);
-	struct joulio_controller *same = joulio_namespace_open(writer, 1);
-	struct joulio_controller *other = joulio_namespace_open(reader, 1);
-	struct joulio_buffer *buffer = joulio_buffer_alloc(writer, 4096);
-	struct joulio_namespace ns;
-
-	CHECK(!joulio_namespace_open(writer, 0) && says("no active namespace 0"));
-	CHECK(!joulio_namespace_open(writer, 2) && says("no active namespace 2; it has: 1"));
-	CHECK(same && joulio_namespace_info(same, &ns) == 0 && ns.nsid == 1);
-	CHECK(joulio_close(writer) == 0);
-	struct joulio_queue *queue = joulio_queue_create(same, 1, "poll");
-	CHECK(joulio_write(queue, 0, 8, buffer, 3) == 0 && ended(queue, 3) == 0);
-	struct joulio_queue *reads = joulio_queue_create(other, 1, "poll");
-	struct joulio_buffer *own = joulio_buffer_alloc(other, 4096);
-	CHECK(joulio_write(reads, 0, 8, own, 4) == -EPERM && says("JOULIO_ALLOW_WRITE"));
-	CHECK(joulio_read(reads, 0, 8, own, 4) == 0 && ended(reads, 4) == 0);
-	CHECK(joulio_queue_destroy(queue) == 0 && joulio_queue_destroy(reads) == 0);
-	CHECK(joulio_buffer_free(buffer) == 0 && joulio_buffer_free(own) == 0);
-	CHECK(joulio_close(same) == 0 && joulio_close(same) == -EBADF);
-	CHECK(joulio_close(reader) == 0 && joulio_close(other) == 0);
-}
-
-/* Options of a program that is as old as the library, older or newer. */
-static void options(void)
-{
-	struct {
-		struct joulio_options known;
-		uint64_t more[2];
-	} newer = {.known = {.size = sizeof newer}};
-	struct joulio_options given = {.size = sizeof given};
-	struct joulio_controller *controller = joulio_open_with(DEVICE, 0, NULL);
-	unsigned char command[64] = {0};
-	uint32_t result = 0;
-
-	CHECK(controller && joulio_close(controller) == 0);
-	CHECK(!joulio_open_with(NULL, 0, &given) && says("device is NULL"));
-	CHECK(!joulio_open_with("nvme0", 0, &given) && says("nvme0"));
-	CHECK(!joulio_open_with(DEVICE, 6, &given) && says("JOULIO_ALLOW_WRITE"));
-	given.size = 0;
-	CHECK(!joulio_open_with(DEVICE, 0, &given) && says("sizeof(struct joulio_options)"));
-	given.size = sizeof given - 4;
-	CHECK(!joulio_open_with(DEVICE, 0, &given) && says("sizeof(struct joulio_options)"));
-	given.size = SIZE_MAX;
-	CHECK(!joulio_open_with(DEVICE, 0, &given) && says("sizeof(struct joulio_options)"));
-	/* A newer program's, which sets nothing that is new, or does. */
-	controller = joulio_open_with(DEVICE, 0, &newer.known);
-	CHECK(controller && joulio_close(controller) == 0);
-	newer.more[1] = 1;
-	CHECK(!joulio_open_with(DEVICE, 0, &newer.known) && says("newer libjoulio"));
-	given = (struct joulio_options){.size = sizeof given, .queues = 65536};
-	CHECK(!joulio_open_with(DEVICE, 0, &given) && says("options.queues is 65536: at most 65535"));
-	given = (struct joulio_options){.size = sizeof given, .retries = 256};
-	CHECK(!joulio_open_with(DEVICE, 0, &given) && says("options.retries is 256: at most 255"));
-	given = (struct joulio_options){.size = sizeof given, .no_sgls = 2};
-	CHECK(!joulio_open_with(DEVICE, 0, &given) && says("options.no_sgls is 2: 0 or 1"));
-	given = (struct joulio_options){.size = sizeof given, .no_host_memory = 2};
-	CHECK(!joulio_open_with(DEVICE, 0, &given) && says("options.no_host_memory is 2: 0 or 1"));
-	given = (struct joulio_options){.size = sizeof given, .admin_timeout_ns = 999999};
-	CHECK(!joulio_open_with(DEVICE, 0, &given) && says("options.admin_timeout_ns is 999999"));
-	given = (struct joulio_options){.size = sizeof given, .io_timeout_ns = 1};
-	CHECK(!joulio_open_with(DEVICE, 0, &given) && says("options.io_timeout_ns is 1"));
-
-	given = (struct joulio_options){
-		.size = sizeof given,
-		.admin_timeout_ns = 120000000000,
-		.io_timeout_ns = 120000000000,
-		.host_memory_max = 1 << 20,
-		.queues = 1,
-		.retries = 3,
-		.no_sgls = 1,
-	};
-	controller = joulio_open_with(DEVICE ",hmb=1M", JOULIO_ALLOW_WRITE, &given);
-	struct joulio_queue *queue = joulio_queue_create(controller, 2, "poll");
-	CHECK(controller && queue);
-	CHECK(!joulio_queue_create(controller, 2, "poll") && *joulio_error());
-	/* Parts that are no pages take SGLs. */
-	struct joulio_buffer *buffers[2];
-	CHECK(joulio_buffer_alloc_many(controller, 2, 4096, buffers) == 0);
-	struct joulio_part parts[2] = {
-		{.buffer = buffers[0], .offset = 100, .length = 512},
-		{.buffer = buffers[1], .offset = 4, .length = 512},
-	};
-	CHECK(joulio_readv(queue, 0, 2, parts, 2, 1) == -EINVAL && *joulio_error());
-	CHECK(joulio_write(queue, 0, 8, buffers[0], 2) == 0 && ended(queue, 2) == 0);
-	command[0] = 0x0a; /* Get Features: Host Memory Buffer */
-	command[40] = 0x0d;
-	CHECK(joulio_admin(controller, command, NULL, 0, &result) == 0 && result == 1);
-	CHECK(joulio_queue_destroy(queue) == 0 && joulio_close(controller) == 0);
-	CHECK(joulio_buffer_free(buffers[0]) == 0 && joulio_buffer_free(buffers[1]) == 0);
-	given = (struct joulio_options){.size = sizeof given, .no_host_memory = 1};
-	controller = joulio_open_with(DEVICE ",hmb=1M", 0, &given);
-	CHECK(joulio_admin(controller, command, NULL, 0, &result) == 0 && result == 0);
-	CHECK(joulio_close(controller) == 0);
-}
-
-static void admin(void)
-{
-	struct joulio_controller *reader = joulio_open(DEVICE, 1, 0);
-	struct joulio_controller *writer = joulio_open(DEVICE, 1, JOULIO_ALLOW_WRITE);
-	unsigned char command[64] = {0};
-	char page[4097];
-	uint32_t result = 0;
-
-	command[0] = 0x06; /* Identify */
-	command[40] = 1;   /* Controller */
-	memset(page, 0xff, sizeof page);
-	CHECK(joulio_admin(reader, command, page, 4096, NULL) == 0);
-	/* SN is ASCII, and no byte is written past the data. */
-	CHECK(page[4] >= 0x20 && page[4] < 0x7f && page[4096] == '\xff');
-	CHECK(joulio_admin(reader, NULL, page, 4096, NULL) == -EINVAL && says("command is NULL"));
-	CHECK(joulio_admin(reader, command, NULL, 4096, NULL) == -EINVAL && says("data is NULL"));
-	CHECK(joulio_admin(reader, command, page, 512, NULL) == -EINVAL && says("4096"));
-	CHECK(joulio_admin(reader, command, NULL, 0, NULL) == -EINVAL);
-	CHECK(joulio_admin(reader, command, page, 4097, NULL) == -EINVAL && says("maximum"));
-	command[24] = 1; /* PRP1 */
-	CHECK(joulio_admin(reader, command, page, 4096, NULL) == -EINVAL && says("PRP"));
-	memset(command, 0, sizeof command);
-	command[0] = 0x02; /* Get Log Page: SMART, 512 bytes */
-	command[4] = command[5] = command[6] = command[7] = 0xff;
-	command[40] = 2;
-	command[42] = 127;
-	CHECK(joulio_admin(reader, command, page, 512, NULL) == 0);
-	CHECK(joulio_admin(reader, command, page, 256, NULL) == -EINVAL && says("512"));
-	memset(command, 0, sizeof command);
-	command[0] = 0x0a; /* Get Features: Power Management */
-	command[40] = 2;
-	CHECK(joulio_admin(reader, command, NULL, 0, &result) == 0);
-	command[40] = 0xee;
-	CHECK(joulio_admin(reader, command, NULL, 0, &result) == -EIO && *joulio_error());
-	command[40] = 0x0c; /* Autonomous Power State Transition: a table that is not wanted */
-	CHECK(joulio_admin(reader, command, NULL, 0, &result) == 0);
-	command[0] = 0x09; /* Set Features */
-	CHECK(joulio_admin(writer, command, NULL, 0, &result) == -EINVAL && says("0ch has data"));
-	command[40] = 7; /* Number of Queues */
-	CHECK(joulio_admin(writer, command, NULL, 0, &result) == -EPERM && says("number of queues"));
-	command[40] = 2;
-	CHECK(joulio_admin(reader, command, NULL, 0, &result) == -EPERM && says("JOULIO_ALLOW_WRITE"));
-	CHECK(joulio_admin(writer, command, NULL, 0, &result) == 0);
-	command[0] = 0x00; /* Delete I/O Submission Queue */
-	CHECK(joulio_admin(writer, command, NULL, 0, &result) == -EPERM && says("driver's"));
-	command[0] = 0x80; /* Format NVM */
-	CHECK(joulio_admin(writer, command, NULL, 0, &result) == -EPERM && says("formats"));
-	CHECK(joulio_admin(writer, command, page, 16, &result) == -EPERM);
-	memset(command, 0, sizeof command);
-	command[0] = 0x11; /* Firmware Image Download: 8192 bytes */
-	command[40] = 0xff;
-	command[41] = 0x07;
-	CHECK(joulio_admin(writer, command, page, 4096, NULL) == -EINVAL && says("8192"));
-	command[0] = 0x82; /* Security Receive: 8192 bytes */
-	command[40] = command[41] = 0;
-	command[45] = 0x20;
-	CHECK(joulio_admin(writer, command, page, 512, NULL) == -EINVAL && says("8192"));
-	command[0] = 0xc2; /* a vendor's */
-	CHECK(joulio_admin(writer, command, page, 512, NULL) == -EINVAL && *joulio_error());
-	CHECK(joulio_close(reader) == 0 && joulio_close(writer) == 0);
-}
-
-/* Data of more than a page, in a buffer. */
-static void admin_buffer(void)
-{
-	struct joulio_controller *reader = joulio_open(DEVICE, 1, 0);
-	struct joulio_controller *writer = joulio_open(DEVICE, 1, JOULIO_ALLOW_WRITE);
-	struct joulio_queue *queue = joulio_queue_create(reader, 1, "poll");
-	struct joulio_buffer *buffer = joulio_buffer_alloc(reader, 8192);
-	struct joulio_buffer *own = joulio_buffer_alloc(writer, 8192);
-	unsigned char command[64] = {0}, *bytes = joulio_buffer_data(buffer);
-	uint32_t result = 0xffffffff;
-
-	command[0] = 0x06; /* Identify */
-	command[40] = 1;   /* Controller */
-	memset(bytes, 0xff, 8192);
-	CHECK(joulio_admin_buffer(reader, command, buffer, &result) == 0 && result == 0);
-	CHECK(bytes[4] >= 0x20 && bytes[4] < 0x7f && bytes[4096] == 0xff);
-	CHECK(joulio_admin_buffer(reader, NULL, buffer, NULL) == -EINVAL && says("command is NULL"));
-	CHECK(joulio_admin_buffer(reader, command, NULL, NULL) == -EINVAL && says("buffer is NULL"));
-	CHECK(joulio_admin_buffer(reader, command, own, NULL) == -EINVAL && says("another device"));
-	command[24] = 1; /* PRP1 */
-	CHECK(joulio_admin_buffer(reader, command, buffer, NULL) == -EINVAL && says("PRP"));
-	memset(command, 0, sizeof command);
-	command[0] = 0x02; /* Get Log Page: SMART, 8192 bytes */
-	command[4] = command[5] = command[6] = command[7] = 0xff;
-	command[40] = 2;
-	command[42] = 0xff;
-	command[43] = 0x07;
-	memset(bytes, 0xff, 8192);
-	CHECK(joulio_admin_buffer(reader, command, buffer, NULL) == 0);
-	CHECK(bytes[1] == 300 % 256 && bytes[2] == 300 / 256); /* kelvins */
-	command[43] = 0x0f; /* 16384 bytes */
-	CHECK(joulio_admin_buffer(reader, command, buffer, NULL) == -EINVAL && says("shorter"));
-	command[43] = 0x07;
-	command[40] = 0xee;
-	CHECK(joulio_admin_buffer(reader, command, buffer, NULL) == -EIO && says("admin command"));
-	/* In flight. */
-	CHECK(joulio_read(queue, 0, 1, buffer, 7) == 0);
-	CHECK(joulio_admin_buffer(reader, command, buffer, NULL) == -EBUSY && says("in flight"));
-	CHECK(ended(queue, 7) == 0);
-	memset(command, 0, sizeof command);
-	command[0] = 0x11; /* Firmware Image Download: 8192 bytes */
-	command[40] = 0xff;
-	command[41] = 0x07;
-	CHECK(joulio_admin_buffer(reader, command, buffer, NULL) == -EPERM && says("JOULIO_ALLOW_WRITE"));
-	CHECK(joulio_admin_buffer(writer, command, own, NULL) == -EIO && *joulio_error());
-	command[0] = 0x80; /* Format NVM */
-	CHECK(joulio_admin_buffer(writer, command, own, NULL) == -EPERM && says("formats"));
-	command[0] = 0x18; /* Keep Alive: no data */
-	CHECK(joulio_admin_buffer(writer, command, own, NULL) == -EINVAL && *joulio_error());
-	/* After all that the buffers are the caller's. */
-	CHECK(joulio_buffer_data(buffer) == bytes && joulio_queue_destroy(queue) == 0);
-	CHECK(joulio_buffer_free(buffer) == 0 && joulio_buffer_free(own) == 0);
-	CHECK(joulio_close(reader) == 0 && joulio_close(writer) == 0);
-}
-
 /* An emulated device has a meter, whose watts are its profile's. */
 static void energy(void)
 {
@@ -810,17 +577,12 @@ int main(void)
 	CHECK(strlen(joulio_version()) >= 5 && *joulio_error() == 0);
 	CHECK(!atexit(at_exit));
 	long_text();
-	interface();
 	misuse();
 	data();
 	other_commands();
 	batches();
 	callbacks();
 	event_loop();
-	namespaces();
-	options();
-	admin();
-	admin_buffer();
 	energy();
 	return ended_badly();
 }

@@ -14,17 +14,6 @@
 static struct joulio_controller *controller;
 static struct joulio_queue *queue;
 
-/* Ends the one command in flight: its status, or -1. Its buffer is *first. */
-static int ended(uint64_t tag, struct joulio_buffer **first)
-{
-	struct joulio_completion done;
-
-	if (joulio_ring(queue) || joulio_reap(queue, 1, 1, -1, &done) != 1 || done.tag != tag)
-		return -1;
-	*first = done.buffer;
-	return done.status;
-}
-
 /* Whether all bytes are this one. */
 static int all(const unsigned char *bytes, size_t length, int byte)
 {
@@ -47,7 +36,7 @@ static void number_blocks(int blocks)
 
 	for (int i = 0; i < blocks; i++)
 		memset(bytes + i * BLOCK, i, BLOCK);
-	CHECK(joulio_write(queue, 0, blocks, buffer, 1) == 0 && ended(1, &back) == 0 && back == buffer);
+	CHECK(joulio_write(queue, 0, blocks, buffer, 1) == 0 && ended_with(queue, 1, &back) == 0 && back == buffer);
 	CHECK(joulio_buffer_free(buffer) == 0);
 }
 
@@ -78,13 +67,13 @@ static void arenas(void)
 	CHECK(joulio_buffer_free(first) == 0);
 	struct joulio_buffer *again = joulio_arena_take_at(arena, 0, 2 * PAGE);
 	CHECK(again != NULL);
-	CHECK(joulio_read(queue, 3, 1, again, 2) == 0 && ended(2, &back) == 0);
+	CHECK(joulio_read(queue, 3, 1, again, 2) == 0 && ended_with(queue, 2, &back) == 0);
 	CHECK(all(data(again), BLOCK, 3));
 	/* Buffers outlive the arena. */
 	CHECK(joulio_arena_free(arena) == 0);
 	CHECK(joulio_arena_free(arena) == -EBADF && says("arena is not open"));
 	CHECK(!joulio_arena_take(arena, 1) && says("arena is not open"));
-	CHECK(joulio_read(queue, 4, 1, again, 2) == 0 && ended(2, &back) == 0);
+	CHECK(joulio_read(queue, 4, 1, again, 2) == 0 && ended_with(queue, 2, &back) == 0);
 	CHECK(all(data(again), BLOCK, 4));
 	CHECK(joulio_buffer_free(again) == 0 && joulio_buffer_free(third) == 0);
 }
@@ -129,7 +118,7 @@ static void own_memory(void)
 	CHECK(arena && joulio_arena_length(arena) == length);
 	struct joulio_buffer *frame = joulio_arena_take_at(arena, 7 * PAGE, PAGE);
 	CHECK(data(frame) == base + 7 * PAGE);
-	CHECK(joulio_read(queue, 8, 8, frame, 5) == 0 && ended(5, &back) == 0 && back == frame);
+	CHECK(joulio_read(queue, 8, 8, frame, 5) == 0 && ended_with(queue, 5, &back) == 0 && back == frame);
 	for (int i = 0; i < 8; i++)
 		CHECK(all(base + 7 * PAGE + i * BLOCK, BLOCK, 8 + i));
 	/* The program's memory again once the last of it has gone. */
@@ -141,7 +130,7 @@ static void own_memory(void)
 	arena = joulio_arena_register(controller, own, PAGE, NULL);
 	CHECK(arena != NULL);
 	frame = joulio_arena_take(arena, PAGE);
-	CHECK(joulio_read(queue, 9, 1, frame, 6) == 0 && ended(6, &back) == 0 && all(own, BLOCK, 9));
+	CHECK(joulio_read(queue, 9, 1, frame, 6) == 0 && ended_with(queue, 6, &back) == 0 && all(own, BLOCK, 9));
 	CHECK(joulio_buffer_free(frame) == 0 && joulio_arena_free(arena) == 0);
 	CHECK(unmapped == length);
 }
@@ -163,7 +152,7 @@ static void files(void)
 	struct joulio_arena *arena = joulio_arena_map(controller, memory, PAGE, 4 * PAGE);
 	CHECK(arena && joulio_arena_length(arena) == 4 * PAGE);
 	struct joulio_buffer *buffer = joulio_arena_take_at(arena, PAGE, PAGE);
-	CHECK(joulio_read(queue, 11, 1, buffer, 3) == 0 && ended(3, &back) == 0);
+	CHECK(joulio_read(queue, 11, 1, buffer, 3) == 0 && ended_with(queue, 3, &back) == 0);
 	CHECK(pread(memory, bytes, BLOCK, 2 * PAGE) == BLOCK && all(bytes, BLOCK, 11));
 	CHECK(joulio_arena_free(arena) == 0 && joulio_buffer_free(buffer) == 0);
 	close(memory);
@@ -182,11 +171,11 @@ static void parts_of_buffers(void)
 	CHECK(joulio_read_at(queue, 0, 1, buffer, 2, 0) == -EINVAL && *joulio_error());
 	CHECK(joulio_read_at(queue, 0, 1, buffer, (size_t)-4, 0) == -EINVAL);
 	memset(bytes, 0xee, PAGE);
-	CHECK(joulio_read_at(queue, 5, 2, buffer, 1028, 4) == 0 && ended(4, &back) == 0 && back == buffer);
+	CHECK(joulio_read_at(queue, 5, 2, buffer, 1028, 4) == 0 && ended_with(queue, 4, &back) == 0 && back == buffer);
 	CHECK(all(bytes, 1028, 0xee) && all(bytes + 1028, BLOCK, 5) && all(bytes + 1540, BLOCK, 6));
 	CHECK(all(bytes + 2052, PAGE - 2052, 0xee));
-	CHECK(joulio_write_at(queue, 20, 1, buffer, 1540, 4) == 0 && ended(4, &back) == 0);
-	CHECK(joulio_read(queue, 20, 1, buffer, 4) == 0 && ended(4, &back) == 0 && all(bytes, BLOCK, 6));
+	CHECK(joulio_write_at(queue, 20, 1, buffer, 1540, 4) == 0 && ended_with(queue, 4, &back) == 0);
+	CHECK(joulio_read(queue, 20, 1, buffer, 4) == 0 && ended_with(queue, 4, &back) == 0 && all(bytes, BLOCK, 6));
 
 	CHECK(!joulio_buffer_split(NULL, 4) && says("buffer is NULL"));
 	size_t wrong[] = {0, 6, PAGE, PAGE + 4};
@@ -212,7 +201,7 @@ static void parts_of_buffers(void)
 	CHECK(joulio_buffer_join(buffer, rest) == 0 && joulio_buffer_join(buffer, end) == 0);
 	CHECK(joulio_buffer_length(buffer) == PAGE);
 	CHECK(joulio_buffer_free(rest) == -EBADF && joulio_buffer_free(end) == -EBADF);
-	CHECK(joulio_read(queue, 24, 8, buffer, 9) == 0 && ended(9, &back) == 0 && bytes[PAGE - 1] == 31);
+	CHECK(joulio_read(queue, 24, 8, buffer, 9) == 0 && ended_with(queue, 9, &back) == 0 && bytes[PAGE - 1] == 31);
 	CHECK(joulio_buffer_free(buffer) == 0);
 }
 
@@ -257,24 +246,24 @@ static void lists(void)
 	for (int i = 0; i < 4; i++)
 		CHECK(joulio_buffer_free(pages[i]) == -EBUSY && says("in flight"));
 	CHECK(joulio_readv(queue, 0, 32, parts, 4, 13) == -EBUSY);
-	CHECK(ended(12, &back) == 0 && back == pages[3]);
+	CHECK(ended_with(queue, 12, &back) == 0 && back == pages[3]);
 	for (int i = 0; i < 32; i++)
 		CHECK(all((unsigned char *)data(pages[3 - i / 8]) + i % 8 * BLOCK, BLOCK, i));
 	/* Backwards. */
 	for (int i = 0; i < 4; i++)
 		parts[i].buffer = pages[i];
-	CHECK(joulio_writev(queue, 0, 32, parts, 4, 14) == 0 && ended(14, &back) == 0 && back == pages[0]);
+	CHECK(joulio_writev(queue, 0, 32, parts, 4, 14) == 0 && ended_with(queue, 14, &back) == 0 && back == pages[0]);
 	command[0] = 0x02; /* Read of 16 blocks */
 	command[48] = 15;
-	CHECK(joulio_submitv(queue, command, parts, 2, 15) == 0 && ended(15, &back) == 0);
+	CHECK(joulio_submitv(queue, command, parts, 2, 15) == 0 && ended_with(queue, 15, &back) == 0);
 	CHECK(all(data(pages[0]), BLOCK, 24) && all(data(pages[1]), BLOCK, 16));
 	/* A list of one, and one of parts that are no pages, by SGLs. */
-	CHECK(joulio_readv(queue, 0, 8, parts, 1, 16) == 0 && ended(16, &back) == 0 && back == pages[0]);
+	CHECK(joulio_readv(queue, 0, 8, parts, 1, 16) == 0 && ended_with(queue, 16, &back) == 0 && back == pages[0]);
 	unsigned char *first = data(pages[0]), *second = data(pages[1]);
 	memset(second, 0xee, PAGE);
 	parts[0] = (struct joulio_part){.buffer = pages[0], .offset = 100, .length = BLOCK};
 	parts[1] = (struct joulio_part){.buffer = pages[1], .offset = 4, .length = 3 * BLOCK};
-	CHECK(joulio_readv(queue, 8, 4, parts, 2, 17) == 0 && ended(17, &back) == 0);
+	CHECK(joulio_readv(queue, 8, 4, parts, 2, 17) == 0 && ended_with(queue, 17, &back) == 0);
 	CHECK(first[99] == 24 && all(first + 100, BLOCK, 16) && second[3] == 0xee);
 	for (int i = 0; i < 3; i++)
 		CHECK(all(second + 4 + i * BLOCK, BLOCK, 17 + i));

@@ -1,6 +1,6 @@
 //! Loading of profiles: the built-in ones are valid, and errors name the field.
 
-use joulio_model::{AnyProfile, DeviceProfile, Figure, MachineProfile, ProfileError};
+use joulio_model::{AnyProfile, DeviceProfile, Figure, FigureKind, MachineProfile, ProfileError};
 use std::collections::BTreeMap;
 
 const OPTANE: &str = include_str!("../../../../profiles/devices/optane-900p.toml");
@@ -441,18 +441,26 @@ fn figures_at(values: &toml::Value, place: &str, found: &mut Vec<(String, Figure
     }
 }
 
-#[test]
-fn a_figure_as_another_profile_has_it_is_the_same_or_says_what_that_one_has() {
-    let builtin = AnyProfile::builtin().unwrap();
-    let mut all = BTreeMap::new();
-    for (profile, text) in &builtin {
+/// Returns the figures of each built-in profile, by its name.
+fn built_in_figures() -> BTreeMap<String, Vec<(String, Figure)>> {
+    let figures = |(profile, text): (AnyProfile, &str)| {
         let values = text.parse().map(toml::Value::Table).unwrap();
         let mut found = Vec::new();
         figures_at(&values, "", &mut found);
-        all.insert(profile.name().to_owned(), found);
-    }
-    let mut compared = 0;
-    for (profile, text) in &builtin {
+        (profile.name().to_owned(), found)
+    };
+    AnyProfile::builtin()
+        .unwrap()
+        .into_iter()
+        .map(figures)
+        .collect()
+}
+
+#[test]
+fn a_figure_as_another_one_is_the_same_or_says_what_that_one_is() {
+    let all = built_in_figures();
+    let (mut of_others, mut of_its_own) = (0, 0);
+    for (profile, text) in AnyProfile::builtin().unwrap() {
         // A line "#   SHORT   NAME.toml" at the top gives another profile a short name.
         let mut names: Vec<(&str, &str)> = all.keys().map(|name| (&**name, &**name)).collect();
         names.extend(text.lines().filter_map(|line| {
@@ -460,32 +468,79 @@ fn a_figure_as_another_profile_has_it_is_the_same_or_says_what_that_one_has() {
             let (file, _) = file.trim_start().split_once(".toml")?;
             all.contains_key(file).then_some((short, file))
         }));
-        for (place, figure) in &all[profile.name()] {
-            let Some(source) = figure.source.strip_prefix("as ") else {
+        let own = &all[profile.name()];
+        for (place, figure) in own {
+            let source = &figure.source;
+            let like = source.strip_prefix("as ");
+            let Some(source) = like.or_else(|| source.strip_prefix("about ")) else {
                 continue;
             };
             let source = source.strip_prefix("the ").unwrap_or(source);
-            let inside = |c: char| c.is_alphanumeric() || c == '-';
+            let inside = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
             let starts = |short: &str| {
                 let rest = source.strip_prefix(short);
                 rest.is_some_and(|rest| !rest.starts_with(inside))
             };
-            let Some((_, other)) = names.iter().find(|(short, _)| starts(short)) else {
-                continue;
-            };
             let line = format!("{}{place}: {source}", profile.name());
-            let there = all[*other].iter().find(|(one, _)| one == place);
-            let Some((_, there)) = there else {
-                panic!("{line}: {other} has no such figure");
+            let is = if let Some((_, other)) = names.iter().find(|(short, _)| starts(short)) {
+                of_others += 1;
+                let mut there = all[*other].iter();
+                let Some((_, there)) = there.find(|(one, _)| one == place) else {
+                    panic!("{line}: {other} has no such figure");
+                };
+                there.value
+            } else {
+                // A figure of the same profile has a dot in its name: kernel.complete_ns.
+                let name = source.split([' ', ',', ':', ';']).next().unwrap();
+                let mut here = own.iter().filter(|_| name.contains('.'));
+                let Some((_, here)) = here.find(|(one, _)| one.ends_with(&format!(".{name}")))
+                else {
+                    continue;
+                };
+                of_its_own += 1;
+                here.value
             };
-            let is = there.value;
             let mut words = source.split(|c: char| c.is_whitespace() || ",;:".contains(c));
             let says = words.any(|word| word.parse::<f64>() == Ok(is));
-            assert!(figure.value == is || says, "{line}: {other} has {is}");
-            compared += 1;
+            assert!(figure.value == is || says, "{line}: that one is {is}");
         }
     }
-    assert!(compared > 60, "{compared}");
+    assert!(
+        of_others > 60 && of_its_own > 2,
+        "{of_others}, {of_its_own}"
+    );
+}
+
+#[test]
+fn the_steps_of_xrp_less_a_completion_are_what_each_source_says() {
+    let mut found = 0;
+    for (profile, figures) in built_in_figures() {
+        for (place, figure) in &figures {
+            let Some((_, steps)) = figure.source.split_once("XRP: ") else {
+                continue;
+            };
+            let Some(path) = place.strip_suffix(".submit_ns") else {
+                continue;
+            };
+            let line = format!("{profile}{place}: {}", figure.source);
+            let (steps, says) = steps.split_once(" less complete_ns are ").expect(&line);
+            let steps = steps.split(" + ").map(|step| {
+                let ns = step.rsplit(' ').next().unwrap();
+                ns.parse::<f64>().expect(&line)
+            });
+            let complete = format!("{path}.complete_ns");
+            let complete = figures.iter().find(|(place, _)| *place == complete);
+            let less = steps.sum::<f64>() - complete.unwrap().1.value;
+            let says = says.split([' ', ',', ';']).next().unwrap();
+            assert_eq!(says.parse(), Ok(less), "{line}");
+            assert!(
+                figure.kind != FigureKind::Derived || figure.value == less,
+                "{line}"
+            );
+            found += 1;
+        }
+    }
+    assert_eq!(found, 5);
 }
 
 #[test]

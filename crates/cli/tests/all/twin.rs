@@ -31,7 +31,7 @@ fn a_check_that_keeps_its_promises_says_so() {
 
 #[test]
 fn what_contradicts_itself_or_was_not_printed_is_reported() {
-    joulio("twin check HS25 --number-ios 4000")
+    joulio("twin check HS25 --number-ios 8000")
         .assert()
         .success()
         .stdout(predicate::str::contains("330 W"))

@@ -341,6 +341,15 @@ fn the_optane_is_the_one_that_was_sold() {
 }
 
 #[test]
+fn a_device_of_several_servers_says_how_far_an_address_binds_its_io_to_one() {
+    for name in DeviceProfile::names() {
+        let device = DeviceProfile::builtin(name).unwrap();
+        let several = device.parallelism().get() > 1;
+        assert_eq!(several, device.service.channel_share.is_some(), "{name}");
+    }
+}
+
+#[test]
 fn a_processor_finds_the_profile_of_its_machine() {
     let fitting = |name| MachineProfile::fitting(name).map(|profile| profile.name);
     let known = "Intel(R) Xeon(R) CPU E3-1230 v5 @ 3.40GHz";

@@ -8,7 +8,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, Table};
 use joulio_lab::campaign::report;
 use joulio_lab::experiment_file::ExperimentFile;
-use joulio_lab::report::{LabReport, findings, outcome_word, write};
+use joulio_lab::report::{LabReport, findings, write};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -63,16 +63,15 @@ fn text(report: &LabReport, page: &str) -> String {
     let columns = terminal_width().and_then(|columns| u16::try_from(columns).ok());
     table.set_width(columns.unwrap_or(WIDTH));
     for finding in findings(report) {
-        let outcome = finding.outcome.map_or("", outcome_word);
         let said = format!("{}\n({})", finding.sentence, finding.certainty);
-        table.add_row([outcome.to_owned(), said]);
+        table.add_row([finding.verdict(), said]);
     }
     for line in table.lines() {
         let _ = writeln!(text, "{}", line.trim_end());
     }
     let _ = writeln!(
         text,
-        "\nThe page: {page}\nBeside it report.md, report.json and, in data/, a CSV file of each table and figure."
+        "\nThe page: {page}\nBeside it report.md, report.json and, in data/, a CSV file of each table and figure, and of the\nobservations."
     );
     text
 }

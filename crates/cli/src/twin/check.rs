@@ -272,10 +272,9 @@ fn orders(text: &mut String, report: &CheckReport) {
 
 fn observed(text: &mut String, observation: &CheckedClaim) {
     let verdict = match (observation.holds, observation.broken()) {
-        (true, _) if observation.basis == Basis::Fitted => "holds, fitted",
-        (true, _) => "holds",
-        (_, true) => "BROKEN",
-        _ => "does not reproduce",
+        (true, _) => format!("holds{}", observation.basis.mark()),
+        (_, true) => "BROKEN".to_owned(),
+        _ => "does not reproduce".to_owned(),
     };
     let _ = writeln!(
         text,

@@ -8,7 +8,7 @@ use super::idle::IdleReport;
 use super::outcome::ObservationOutcome;
 use super::spec::{FigureSpec, ObservationSpec, TableSpec};
 use super::table::{Table, TableMaker};
-use super::verdict::{Judge, Observed, tolerance};
+use super::verdict::{FittedParts, Judge, Observed, tolerance};
 use super::words;
 use crate::idle_interval::IdleInterval;
 use crate::record::{Platform, RunRecord};
@@ -151,6 +151,8 @@ pub struct ItemStatus {
     pub data: bool,
     /// Worst outcome of the observations that name this table or figure; `NoData` if none does.
     pub outcome: ObservationOutcome,
+    /// Comparisons of that observation that a profile's figure was fitted to.
+    pub fitted: FittedParts,
     /// Reason in a sentence.
     pub because: String,
 }
@@ -293,6 +295,7 @@ impl ItemStatus {
             outcome: decides
                 .filter(|_| problem.is_none())
                 .map_or(ObservationOutcome::NoData, |one| one.outcome),
+            fitted: decides.map_or_else(FittedParts::default, |one| one.fitted),
             because,
         }
     }

@@ -1,8 +1,10 @@
 //! Data of a report as CSV.
 
+use super::assemble::SetReport;
 use super::figure::{Drawing, ReportFigure};
 use super::table::{Table, Value};
 use csv::Writer;
+use serde::Serialize;
 
 /// Columns of a figure's file.
 const MARKS: [&str; 14] = [
@@ -146,6 +148,41 @@ pub fn table_csv(table: &Table) -> String {
         }
     }
     text(&mut writer, rows)
+}
+
+/// Returns the observations of `set`, a comparison on each line.
+pub fn observations_csv(set: &SetReport) -> String {
+    let mut writer = Writer::from_writer(Vec::new());
+    let header = [
+        "observation",
+        "outcome",
+        "comparison",
+        "comparison_outcome",
+        "basis",
+        "off_percent",
+        "because",
+    ];
+    let mut rows = vec![header.iter().map(|name| (*name).to_owned()).collect()];
+    for one in &set.observed {
+        rows.extend(one.parts.iter().map(|part| {
+            vec![
+                one.id.clone(),
+                name(one.outcome),
+                part.what.clone(),
+                name(part.outcome),
+                part.basis.map(name).unwrap_or_default(),
+                optional(part.off_percent),
+                part.because.clone(),
+            ]
+        }));
+    }
+    text(&mut writer, rows)
+}
+
+/// Returns the name of a variant as the report's JSON has it.
+fn name(variant: impl Serialize) -> String {
+    let name = serde_json::to_value(variant).unwrap_or_default();
+    name.as_str().unwrap_or_default().to_owned()
 }
 
 fn optional(value: Option<f64>) -> String {

@@ -1,7 +1,7 @@
 //! Files of a report.
 
 use super::assemble::{LabReport, in_a_name};
-use super::csv::{figure_csv, table_csv};
+use super::csv::{figure_csv, observations_csv, table_csv};
 use super::markdown::markdown;
 use super::page::page;
 use crate::output_file::replace;
@@ -38,8 +38,8 @@ impl WriteError {
 }
 
 /// Writes `report` to the new or existing `folder`: `report.html`, which needs no other file, `report.json`,
-/// `report.md`, and in `data/` a CSV file of each table and figure. Existing files of these names are replaced. Returns
-/// the path of the page.
+/// `report.md`, and in `data/` a CSV file of each table and figure, and one of the observations. Existing files of these
+/// names are replaced. Returns the path of the page.
 ///
 /// # Errors
 /// A file or folder cannot be written.
@@ -67,6 +67,9 @@ pub fn write(report: &LabReport, folder: &Path) -> Result<PathBuf, WriteError> {
             }
             for figure in set.figures.iter().filter(|figure| figure.problem.is_none()) {
                 put(name(&figure.id), &figure_csv(figure))?;
+            }
+            if !set.observed.is_empty() {
+                put(name("observations"), &observations_csv(set))?;
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::assemble::{LabReport, SetReport};
 use super::outcome::ObservationOutcome;
-use super::verdict::Observed;
+use super::verdict::{FittedParts, Observed};
 use super::words;
 use crate::record::Platform;
 use serde::Serialize;
@@ -14,8 +14,29 @@ pub struct Finding {
     pub sentence: String,
     /// Outcome of the observation that the finding is about.
     pub outcome: Option<ObservationOutcome>,
+    /// Comparisons of that observation that a profile's figure was fitted to.
+    pub fitted: FittedParts,
     /// Certainty of the finding, in words.
     pub certainty: String,
+}
+
+impl Finding {
+    /// Returns a finding that is about no observation.
+    fn of_all(sentence: String, certainty: &str) -> Finding {
+        Finding {
+            sentence,
+            outcome: None,
+            fitted: FittedParts::default(),
+            certainty: certainty.to_owned(),
+        }
+    }
+
+    /// Returns the outcome of the observation in words, and whether a profile was fitted to what holds; nothing if the
+    /// finding is about no observation.
+    pub fn verdict(&self) -> String {
+        let verdict = |outcome| words::verdict(outcome, self.fitted);
+        self.outcome.map(verdict).unwrap_or_default()
+    }
 }
 
 /// Number of sentences.
@@ -26,11 +47,8 @@ const COUNT: usize = 5;
 pub fn findings(report: &LabReport) -> Vec<Finding> {
     let sets: Vec<&SetReport> = report.experiments.iter().flat_map(|e| &e.sets).collect();
     if sets.is_empty() {
-        return vec![Finding {
-            sentence: "Nothing was found: there are no runs.".into(),
-            outcome: None,
-            certainty: "no record was read".into(),
-        }];
+        let sentence = "Nothing was found: there are no runs.";
+        return vec![Finding::of_all(sentence.into(), "no record was read")];
     }
     let mut found = vec![overall(&sets)];
     let mut observed: Vec<&Observed> = sets.iter().flat_map(|set| &set.observed).collect();
@@ -44,6 +62,7 @@ pub fn findings(report: &LabReport) -> Vec<Finding> {
             found.push(Finding {
                 sentence: format!("{} {}", one.text, sentence(&one.because)),
                 outcome: Some(one.outcome),
+                fitted: one.fitted,
                 certainty: one.certainty.clone(),
             });
         }
@@ -106,11 +125,7 @@ fn overall(sets: &[&SetReport]) -> Finding {
             .count();
         sentence += &format!(" Of {compared} published numbers {met} are reproduced.");
     }
-    Finding {
-        sentence,
-        outcome: None,
-        certainty: "each observation by its own test, at 95 %".into(),
-    }
+    Finding::of_all(sentence, "each observation by its own test, at 95 %")
 }
 
 fn basis(sets: &[&SetReport]) -> Finding {
@@ -137,8 +152,8 @@ fn basis(sets: &[&SetReport]) -> Finding {
         [Platform::Real] => "measured",
         _ => "each figure says what it rests on",
     };
-    Finding {
-        sentence: format!(
+    Finding::of_all(
+        format!(
             "All of this rests on {runs} runs ({}){}{}; {data} of {all} tables and figures have data.",
             how.join(" and "),
             match apart(false) {
@@ -150,7 +165,6 @@ fn basis(sets: &[&SetReport]) -> Finding {
                 unavailable => format!(", {unavailable} unavailable here"),
             }
         ),
-        outcome: None,
-        certainty: certainty.into(),
-    }
+        certainty,
+    )
 }

@@ -12,10 +12,10 @@ use std::fmt::Write;
 pub fn markdown(report: &LabReport) -> String {
     let mut text = String::from("# joulio lab: what was found\n\n");
     for (index, finding) in findings(report).iter().enumerate() {
-        let outcome = finding
-            .outcome
-            .map(|one| format!("**{}** ", words::outcome(one)));
-        let outcome = outcome.unwrap_or_default();
+        let outcome = match finding.outcome {
+            Some(_) => format!("**{}** ", finding.verdict()),
+            None => String::new(),
+        };
         let _ = writeln!(
             text,
             "{}. {outcome}{} ({})",
@@ -44,7 +44,7 @@ fn of_set(text: &mut String, set: &SetReport) {
         vec![
             one.id.clone(),
             one.title.clone(),
-            words::status(one.data, one.outcome).to_owned(),
+            words::status(one.data, one.outcome, one.fitted),
             one.because.clone(),
         ]
     });
@@ -53,7 +53,7 @@ fn of_set(text: &mut String, set: &SetReport) {
         text.push_str("\n## Observations\n\n");
     }
     for one in &set.observed {
-        let outcome = words::outcome(one.outcome);
+        let outcome = words::verdict(one.outcome, one.fitted);
         let _ = writeln!(
             text,
             "- **{outcome}** {} {} {} ({})",

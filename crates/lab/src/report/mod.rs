@@ -45,5 +45,4 @@ pub use spec::{
     SpecError, TableKind, TableSpec, Times, Where, Within,
 };
 pub use table::{Change, Mean, Row, Table, Value};
-pub use verdict::{Observed, Part as ObservedPart};
-pub use words::outcome as outcome_word;
+pub use verdict::{FittedParts, Observed, Part as ObservedPart};

@@ -2,6 +2,7 @@
 
 use super::assemble::{ItemStatus, LabReport, SetReport};
 use super::outcome::ObservationOutcome;
+use super::verdict::FittedParts;
 use super::words;
 use crate::record::Platform;
 use std::fmt::Write;
@@ -30,6 +31,8 @@ pub struct PaperFinding {
     pub data: bool,
     /// Outcome of the table or figure.
     pub outcome: ObservationOutcome,
+    /// Comparisons of the observation that decides which a profile's figure was fitted to.
+    pub fitted: FittedParts,
     /// Reason in a sentence.
     pub because: String,
 }
@@ -110,6 +113,7 @@ impl PaperItem {
                 }
                 if other.outcome < whole.outcome {
                     whole.outcome = other.outcome;
+                    whole.fitted = other.fitted;
                     whole.because = other.because;
                 }
             }
@@ -140,6 +144,7 @@ impl PaperItem {
                 commands: vec![status.command.clone()],
                 data: status.data,
                 outcome: status.outcome,
+                fitted: status.fitted,
                 because: status.because.clone(),
             });
             return;
@@ -150,6 +155,7 @@ impl PaperItem {
         }
         if status.outcome < whole.outcome {
             whole.outcome = status.outcome;
+            whole.fitted = status.fitted;
             whole.because.clone_from(&status.because);
         }
         self.entitle(&status.title);
@@ -192,7 +198,7 @@ pub fn papers(items: &[PaperItem]) -> String {
 
 impl PaperFinding {
     fn text(&self) -> String {
-        let outcome = words::status(self.data, self.outcome);
+        let outcome = words::status(self.data, self.outcome, self.fitted);
         let platform = self.platform.name();
         format!("{platform}: **{outcome}** {}", cell(&self.because))
     }

@@ -1,6 +1,7 @@
 //! Names of factors, metrics and platforms for readers.
 
 use super::outcome::ObservationOutcome;
+use super::verdict::{FittedParts, Part};
 use crate::record::Platform;
 use joulio_workload::{EnergyMetric, Metric};
 
@@ -82,12 +83,30 @@ pub fn platform(platform: Platform) -> &'static str {
 }
 
 /// Returns the status of a table or figure in words, with `data` or without.
-pub fn status(data: bool, outcome: ObservationOutcome) -> &'static str {
+pub fn status(data: bool, outcome: ObservationOutcome, fitted: FittedParts) -> String {
     match (data, outcome) {
-        (true, ObservationOutcome::NoData) => "data, no verdict",
-        (true, outcome) => self::outcome(outcome),
-        (false, _) => self::outcome(ObservationOutcome::NoData),
+        (true, ObservationOutcome::NoData) => "data, no verdict".to_owned(),
+        (true, outcome) => verdict(outcome, fitted),
+        (false, _) => self::outcome(ObservationOutcome::NoData).to_owned(),
     }
+}
+
+/// Returns the outcome of an observation in words, and whether a profile was fitted to what holds.
+pub fn verdict(outcome: ObservationOutcome, fitted: FittedParts) -> String {
+    let mark = match outcome {
+        ObservationOutcome::Holds => fitted.mark(),
+        _ => String::new(),
+    };
+    format!("{}{mark}", self::outcome(outcome))
+}
+
+/// Returns the outcome of a comparison in words, and whether a profile was fitted to what holds.
+pub fn comparison(part: &Part) -> String {
+    let mark = match (part.outcome, part.basis) {
+        (ObservationOutcome::Holds, Some(basis)) => basis.mark(),
+        _ => "",
+    };
+    format!("{}{mark}", outcome(part.outcome))
 }
 
 /// Returns the outcome of an observation in words.

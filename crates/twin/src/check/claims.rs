@@ -53,15 +53,11 @@ fn observe(
         let values = chain.into_iter();
         values.map(|(run, is)| (run, is.value)).collect()
     };
-    let fitted = paper.fit.iter().any(|fit| fit.to.contains(&claim.what));
     Ok(CheckedClaim {
         paper: paper.name.clone(),
         what: claim.what.clone(),
         metric: claim.metric,
-        basis: match fitted {
-            true => Basis::Fitted,
-            false => Basis::Free,
-        },
+        basis: paper.claim_basis(&claim.what),
         holds,
         known: claim.known.clone().filter(|_| !holds),
         miss: judged.miss,

@@ -104,6 +104,17 @@ pub enum Basis {
     Free,
 }
 
+impl Basis {
+    /// Returns the words that follow a verdict of agreement: `holds, fitted`.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Basis::Fitted => ", fitted",
+            Basis::Implied => ", implied",
+            Basis::Free => "",
+        }
+    }
+}
+
 /// A claim without a number: in each of the chains the metric rises from run to run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -266,6 +277,15 @@ impl Paper {
         }
         let named = |paper: &Paper| names.is_empty() || names.iter().any(|name| is(paper, name));
         Ok(all.into_iter().filter(named).collect())
+    }
+
+    /// Returns the reason for which the claim called `what` is expected to hold.
+    pub fn claim_basis(&self, what: &str) -> Basis {
+        let mut fitted_to = self.fit.iter().flat_map(|fit| &fit.to);
+        match fitted_to.any(|one| one == what) {
+            true => Basis::Fitted,
+            false => Basis::Free,
+        }
     }
 
     /// Returns the number that is called `what`.

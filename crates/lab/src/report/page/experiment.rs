@@ -72,7 +72,7 @@ fn one(prefix: &str, set: &SetReport) -> Markup {
 fn observation(prefix: &str, one: &Observed) -> Markup {
     html! {
         li id=(format!("{prefix}-says-{}", one.id)) {
-            p.claim { span class=(class(one.outcome)) { (words::outcome(one.outcome)) } " " strong { (one.id) } " " (one.text) }
+            p.claim { span class=(class(one.outcome)) { (words::verdict(one.outcome, one.fitted)) } " " strong { (one.id) } " " (one.text) }
             p.because { (one.because) }
             p.certainty { (one.certainty)
                 @if !one.shown.is_empty() {
@@ -88,7 +88,7 @@ fn observation(prefix: &str, one: &Observed) -> Markup {
                     summary { "Its " (one.parts.len()) " parts" }
                     ul.parts {
                         @for part in &one.parts {
-                            li { span class=(class(part.outcome)) { (words::outcome(part.outcome)) } " " (part.because) }
+                            li { span class=(class(part.outcome)) { (words::comparison(part)) } " " (part.because) }
                         }
                     }
                 }

@@ -3,7 +3,6 @@
 use super::status::class;
 use crate::report::assemble::LabReport;
 use crate::report::finding::{Finding, findings};
-use crate::report::words;
 use maud::{Markup, html};
 
 pub fn section(report: &LabReport) -> Markup {
@@ -23,7 +22,7 @@ fn one(finding: &Finding) -> Markup {
     html! {
         li {
             @if let Some(outcome) = finding.outcome {
-                span class=(class(outcome)) { (words::outcome(outcome)) }
+                span class=(class(outcome)) { (finding.verdict()) }
                 " "
             }
             (finding.sentence)

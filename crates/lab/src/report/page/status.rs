@@ -41,7 +41,7 @@ fn row(prefix: &str, status: &ItemStatus) -> Markup {
         li {
             a href=(target) { (status.id) }
             " " span.what { (status.title) }
-            " " span class=(class(status.outcome)) { (words::status(status.data, status.outcome)) }
+            " " span class=(class(status.outcome)) { (words::status(status.data, status.outcome, status.fitted)) }
             " " span.why { (status.because) }
         }
     }

@@ -5,7 +5,7 @@ mod page;
 mod verdicts;
 
 use super::command::command;
-use super::csv::{figure_csv, table_csv};
+use super::csv::{figure_csv, observations_csv, table_csv};
 use super::markdown::markdown;
 use super::*;
 use crate::record::sample::{run, runs};

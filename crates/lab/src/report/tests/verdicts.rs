@@ -356,3 +356,92 @@ fn values_that_jobs_take_in_turn_are_counted() {
     assert_eq!(holds, ObservationOutcome::Holds);
     assert!(why.contains("2×high:low against none: +50.0"), "{why}");
 }
+
+#[test]
+fn what_a_profile_was_fitted_to_is_marked_everywhere_and_only_in_virtual_time() {
+    let text = r#"
+    [[figure]]
+    id = "F1c"
+    title = "Power"
+    kind = "lines"
+    sweep = "main"
+    x = "numjobs"
+    y = "iops"
+    series = "completion"
+    [[observation]]
+    id = "O1"
+    text = "Both ways of polling are faster."
+    claims = ["Observation 1: *"]
+    [[observation]]
+    id = "O3"
+    text = "Hybrid polling can draw more."
+    shown = ["F1c"]
+    headline = 1
+    claims = ["Observation 3: hybrid *"]
+    [[observation]]
+    id = "O3+"
+    text = "Hybrid polling is faster and can draw more."
+    claims = ["Observation 1: *", "Observation 3: hybrid *"]
+    "#;
+    let on = |platform: Platform| {
+        let mut records = runs(POLL, 8, 600_000.0, 100.0, 50.0);
+        records.extend(runs(HYBRID, 8, 550_000.0, 100.0, 60.0));
+        records.extend(runs(INTERRUPT, 8, 500_000.0, 100.0, 40.0));
+        for record in &mut records {
+            record.platform = platform;
+            record.result.modelled = platform == Platform::Twin;
+        }
+        report(text, records)
+    };
+    let twin = on(Platform::Twin);
+    let marks = |report: &LabReport| -> Vec<String> {
+        let observed = set(report).observed.iter();
+        observed.map(|one| one.fitted.mark()).collect()
+    };
+    assert_eq!(marks(&twin), ["", ", fitted", ", 1 of 2 fitted"]);
+    let fitted = "✓ holds here, fitted";
+    // Top, status of the figure, observation, and comparison of the third observation.
+    assert_eq!(page(&twin).matches(fitted).count(), 4);
+    assert!(page(&twin).contains("✓ holds here, 1 of 2 fitted"));
+    // Top, status and observation.
+    assert_eq!(markdown(&twin).matches(fitted).count(), 3);
+    let listed = papers(&PaperItem::all(&twin));
+    assert!(listed.contains(&format!("**{fitted}**")), "{listed}");
+    let csv = observations_csv(set(&twin));
+    let bases: Vec<_> = csv
+        .lines()
+        .filter_map(|line| line.rsplit_once(",holds,"))
+        .map(|(_, rest)| rest.split(',').next().unwrap())
+        .collect();
+    assert_eq!(bases, ["free", "fitted", "free", "fitted"], "{csv}");
+    let json = serde_json::to_value(set(&twin)).unwrap();
+    let observed = &json["observed"];
+    assert_eq!(observed[1]["parts"][0]["basis"], "fitted");
+    assert_eq!(observed[0]["parts"][0]["basis"], "free");
+    assert_eq!(observed[2]["fitted"]["fitted"], 1);
+    // No profile was fitted to what is measured.
+    let real = on(Platform::Real);
+    assert_eq!(marks(&real), ["", "", ""]);
+    assert!(!page(&real).contains("fitted") && !markdown(&real).contains("fitted"));
+}
+
+#[test]
+fn an_observation_that_does_not_hold_is_not_called_fitted() {
+    let text = r#"
+    [[observation]]
+    id = "T1"
+    text = "Table 1 comes out."
+    numbers = ["classic, 1 thread: IOPS", "interrupt, 1 thread: IOPS"]
+    "#;
+    let mut records = runs(POLL, 1, 60_000.0, 100.0, 40.0);
+    records.extend(runs(INTERRUPT, 1, 97_000.0, 100.0, 40.0));
+    for record in &mut records {
+        record.platform = Platform::Twin;
+    }
+    let report = report(text, records);
+    let observed = &set(&report).observed[0];
+    assert_eq!(observed.outcome, ObservationOutcome::Differs);
+    assert!(observed.fitted.fitted > 0);
+    let page = page(&report);
+    assert!(page.contains(">✗ does not hold<") && !page.contains("does not hold,"));
+}

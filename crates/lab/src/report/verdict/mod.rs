@@ -10,6 +10,7 @@ use super::spec::ObservationSpec;
 use super::value::{ends, percent, signed};
 use crate::record::Platform;
 use crate::statistics::Interval;
+use joulio_twin::published::Basis;
 use of_source::{named, numbers_together};
 use serde::Serialize;
 
@@ -28,6 +29,8 @@ pub struct Observed {
     pub headline: Option<u8>,
     /// Outcome of the observation.
     pub outcome: ObservationOutcome,
+    /// Comparisons that a profile's figure was fitted to.
+    pub fitted: FittedParts,
     /// Reason, with the figures that decide.
     pub because: String,
     /// Certainty of the outcome, in words.
@@ -45,6 +48,8 @@ pub struct Part {
     pub outcome: ObservationOutcome,
     /// Figures that decide.
     pub because: String,
+    /// Basis of the agreement with a claim or a number of the source; only in virtual time.
+    pub basis: Option<Basis>,
     /// Percent by which the result differs from a published number.
     pub off_percent: Option<f64>,
     /// Reason why it is known not to be reproduced in virtual time.
@@ -53,6 +58,15 @@ pub struct Part {
     pub bands_overlap: bool,
     /// True if the compared values are modelled.
     pub modelled: bool,
+}
+
+/// Number of an observation's comparisons that a profile's figure was fitted to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FittedParts {
+    /// Comparisons that a figure was fitted to; 0 except in virtual time.
+    pub fitted: usize,
+    /// All comparisons that were made.
+    pub of: usize,
 }
 
 pub(super) struct Judge<'a> {
@@ -93,10 +107,16 @@ impl Judge<'_> {
             shown: spec.shown.clone(),
             headline: spec.headline,
             outcome,
+            fitted: FittedParts::among(&parts),
             because: self.because(spec, outcome, &parts),
             certainty: self.certainty(outcome, &parts),
             parts,
         }
+    }
+
+    /// Returns `basis` in virtual time: elsewhere no figure of a profile makes a result.
+    fn basis(&self, basis: Basis) -> Option<Basis> {
+        (self.data.platform == Platform::Twin).then_some(basis)
     }
 
     fn because(
@@ -202,12 +222,36 @@ impl Judge<'_> {
     }
 }
 
+impl FittedParts {
+    fn among(parts: &[Part]) -> FittedParts {
+        let made = || {
+            let made = parts.iter();
+            made.filter(|part| part.outcome != ObservationOutcome::NoData)
+        };
+        let fitted = made().filter(|part| part.basis == Some(Basis::Fitted));
+        FittedParts {
+            fitted: fitted.count(),
+            of: made().count(),
+        }
+    }
+
+    /// Returns the words that follow a verdict of agreement: `holds here, fitted`, or `holds here, 1 of 4 fitted`.
+    pub fn mark(self) -> String {
+        match self.fitted {
+            0 => String::new(),
+            all if all == self.of => Basis::Fitted.mark().to_owned(),
+            some => format!(", {some} of {} fitted", self.of),
+        }
+    }
+}
+
 impl Part {
     fn none(what: &str, because: String) -> Part {
         Part {
             what: what.to_owned(),
             outcome: ObservationOutcome::NoData,
             because,
+            basis: None,
             off_percent: None,
             known: None,
             bands_overlap: false,

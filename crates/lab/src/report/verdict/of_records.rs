@@ -136,6 +136,7 @@ impl Judge<'_> {
             what,
             outcome: verdict.into(),
             because: extreme,
+            basis: None,
             off_percent: None,
             known: None,
             bands_overlap: pairs
@@ -219,6 +220,7 @@ impl Judge<'_> {
                 1 => format!("{words}: {}", short(least)),
                 _ => format!("{words}: {} to {}", short(least), short(most)),
             },
+            basis: None,
             off_percent: None,
             known: None,
             bands_overlap: false,

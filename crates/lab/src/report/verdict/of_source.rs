@@ -7,7 +7,7 @@ use crate::report::value::{short, signed};
 use crate::report::words;
 use crate::statistics::{Interval, SIGNIFICANCE};
 use joulio_twin::check::judge::{self, Verdict};
-use joulio_twin::published::{ProfileField, Profiles, PublishedClaim, PublishedNumber};
+use joulio_twin::published::{Basis, ProfileField, Profiles, PublishedClaim, PublishedNumber};
 
 /// Smallest number of published numbers that are summarised in one sentence.
 const TOGETHER: usize = 3;
@@ -16,7 +16,7 @@ impl Judge<'_> {
     pub(super) fn claim(&self, what: &str) -> Part {
         let paper = self.answers.paper();
         let claim = paper.and_then(|paper| paper.claim.iter().find(|claim| claim.what == what));
-        let Some(claim) = claim else {
+        let (Some(paper), Some(claim)) = (paper, claim) else {
             return Part::none(what, format!("no claim is called '{what}'"));
         };
         let mut estimates = self.answers.estimates(self.data);
@@ -86,6 +86,7 @@ impl Judge<'_> {
             what: what.to_owned(),
             outcome: judged.verdict.into(),
             because,
+            basis: self.basis(paper.claim_basis(what)),
             off_percent: None,
             known: claim.known.clone(),
             bands_overlap: overlap,
@@ -154,6 +155,7 @@ impl Judge<'_> {
                     with_noise(&judged.estimate),
                     signed(judged.error * 100.0),
                 ),
+                basis: self.basis(number.basis()),
                 off_percent: Some(judged.error * 100.0),
                 known: number.known.clone(),
                 bands_overlap: false,
@@ -196,6 +198,7 @@ impl Judge<'_> {
                     short(input.value),
                     short(held.value)
                 ),
+                basis: self.basis(Basis::Implied),
                 off_percent: Some((held.value / input.value - 1.0) * 100.0),
                 known: None,
                 bands_overlap: false,

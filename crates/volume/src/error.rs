@@ -41,6 +41,17 @@ pub enum StoreError {
         /// Bytes of a block.
         block: u32,
     },
+    /// The memory of a read is too small.
+    #[error("{len} bytes do not fit into memory of {room} bytes")]
+    Memory {
+        /// Bytes to read.
+        len: usize,
+        /// Bytes of the memory.
+        room: usize,
+    },
+    /// The queue pair of a started read was lost.
+    #[error("the queue pair of the read was lost to another command's failure: read again")]
+    QueueLost,
     /// Another volume of this process has the namespace of that number open.
     #[error(
         "a volume on namespace {0} is open in this process already: use that one, or close it first"

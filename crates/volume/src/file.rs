@@ -3,7 +3,8 @@
 use crate::change::FileId;
 use crate::inner::Inner;
 use crate::open_files::{FileLock, Tail};
-use crate::{BlockStore, ReadPart, VolumeError, WritePart};
+use crate::{BlockStore, ReadMemory, ReadPart, StartedRead, VolumeError, WritePart};
+use std::convert::Infallible;
 use std::mem;
 use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLockWriteGuard};
@@ -20,6 +21,29 @@ pub struct FileRead<'a> {
     pub into: &'a mut [u8],
     /// Bytes that were read: fewer than fit only at the end of the file.
     pub done: usize,
+}
+
+/// A read of a file that was started. To drop it cancels it: its memory is dropped, and nothing is written there any
+/// more.
+#[derive(Debug)]
+#[must_use = "to drop a started read cancels it"]
+pub struct StartedFileRead<S: BlockStore> {
+    read: StartedRead,
+    done: usize,
+    /// Open until the read has ended, so that no other file gets its units.
+    file: VolumeFile<S>,
+}
+
+impl<S: BlockStore> StartedFileRead<S> {
+    /// Waits until the read has ended; returns its memory and the number of bytes read, fewer than fit only at the end
+    /// of the file.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn finish(self) -> Result<(ReadMemory, usize), VolumeError> {
+        let into = self.file.volume.store.finish_read(self.read)?;
+        Ok((into, self.done))
+    }
 }
 
 /// An open file. Many threads read it side by side; writes are executed one after the other, and not during reads.
@@ -75,6 +99,39 @@ impl<S: BlockStore> VolumeFile<S> {
             parts.extend(self.read_parts(read.offset, into));
         }
         Ok(self.volume.store.read(&mut parts)?)
+    }
+
+    /// Starts to read from `offset`, and returns before the device has ended: more reads may be started meanwhile. Bytes
+    /// that are written or truncated before the read has ended are undefined. The file may be closed before that.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn start_read(
+        &self,
+        offset: u64,
+        mut into: ReadMemory,
+    ) -> Result<StartedFileRead<S>, VolumeError> {
+        let file = self.again();
+        let _reading = self.lock.read().unwrap_or_else(PoisonError::into_inner);
+        let left = usize::try_from(self.size().saturating_sub(offset)).unwrap_or(usize::MAX);
+        let done = (*into).as_mut().len().min(left);
+        let (unit, start) = (self.volume.layout.unit, self.volume.layout.units_start);
+        let runs = self
+            .volume
+            .catalog()
+            .runs(self.id, offset, done as u64, unit);
+        let parts: Vec<(u64, usize)> = runs
+            .into_iter()
+            .map(|(at, len)| (start + at, len as usize))
+            .collect();
+        let read = self.volume.store.start_read(&parts, into)?;
+        Ok(StartedFileRead { read, done, file })
+    }
+
+    /// Opens the same file once more.
+    fn again(&self) -> VolumeFile<S> {
+        let Ok((id, lock)) = self.volume.open.open(|| Ok::<_, Infallible>(self.id));
+        VolumeFile::new(Arc::clone(&self.volume), id, lock)
     }
 
     /// Writes all of `from` at `offset`. A gap before it becomes zeroes.

@@ -1,18 +1,18 @@
 //! A namespace as a store: queue pairs that threads take in turn.
 
-use crate::store::{check_reads, check_writes};
-use crate::{BlockStore, ReadPart, StoreClaim, StoreError, WritePart};
-use joulio_device::{Device, DmaBuffer};
+use crate::lane::{COMMANDS, Chunk, DEPTH, Lane, StartedChunk};
+use crate::started::{Progress, StartedRead};
+use crate::store::{check_memory, check_reads, check_started, check_writes};
+use crate::{BlockStore, ReadMemory, ReadPart, StoreClaim, StoreError, WritePart};
+use joulio_device::Device;
 use joulio_nvme::wait::{AnyPolicy, WaitCounters};
-use joulio_nvme::{Completed, Controller, Namespace, NvmeError, PollGroup};
+use joulio_nvme::{Controller, Namespace, NvmeError};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 /// Most bytes of one command.
 const MAX_CHUNK: u32 = 128 << 10;
-
-/// Commands in flight on a queue pair.
-const DEPTH: usize = 16;
 
 /// A namespace that threads read and write, each with a queue pair of its own as long as there are enough.
 pub struct NvmeStore<D: Device> {
@@ -24,34 +24,41 @@ pub struct NvmeStore<D: Device> {
     /// Whether a flush has an effect: the device has a volatile write cache.
     caches: bool,
     lanes: Mutex<Lanes<D>>,
+    /// Signalled to one thread that waits for any queue pair.
     returned: Condvar,
+    /// Signalled to all threads that wait for a certain queue pair.
+    returned_to_readers: Condvar,
 }
 
-/// Queue pairs that nobody uses, their total number, and how many more can be made.
+/// Queue pairs that no thread uses, their total number, and how many more can be made.
 struct Lanes<D: Device> {
     idle: Vec<Lane<D>>,
     made: usize,
     left: usize,
+    /// Number of the next queue pair.
+    next_id: u64,
+    /// Threads that wait for the queue pair of a started read.
+    readers: usize,
 }
 
-/// A queue pair with its buffers.
-struct Lane<D: Device> {
-    group: PollGroup<D>,
-    buffers: Vec<DmaBuffer>,
-}
+impl<D: Device> Lanes<D> {
+    /// Returns the calling thread's last queue pair, so that its reads share one queue, or else one without commands
+    /// of others; any, if no more can be made.
+    fn pop(&mut self) -> Option<Lane<D>> {
+        let user = thread::current().id();
+        let mut idle = self.idle.iter();
+        let index = idle.rposition(|lane| lane.user == user);
+        let index = index.or_else(|| self.idle.iter().rposition(Lane::is_idle));
+        let last = || self.idle.len().checked_sub(1).filter(|_| self.left == 0);
+        let mut lane = self.idle.remove(index.or_else(last)?);
+        lane.user = user;
+        Some(lane)
+    }
 
-/// A part of a read or write that one command transfers.
-#[derive(Clone, Copy)]
-struct Chunk {
-    part: usize,
-    /// Offset of the first byte in the part's memory.
-    from: usize,
-    /// Number of bytes of the part.
-    len: usize,
-    lba: u64,
-    blocks: u32,
-    /// Bytes of the first block before the first byte needed.
-    skip: usize,
+    fn next_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
 }
 
 impl<D: Device> fmt::Debug for NvmeStore<D> {
@@ -83,6 +90,8 @@ impl<D: Device> NvmeStore<D> {
                 idle: Vec::new(),
                 made: 0,
                 left: controller.max_queues(),
+                next_id: 0,
+                readers: 0,
             }),
             chunk: chunk.max(block),
             controller,
@@ -90,6 +99,7 @@ impl<D: Device> NvmeStore<D> {
             policy: Box::new(policy),
             may_write: true,
             returned: Condvar::new(),
+            returned_to_readers: Condvar::new(),
         };
         let lane = store.take()?;
         store.give_back(lane);
@@ -122,14 +132,15 @@ impl<D: Device> NvmeStore<D> {
     fn take(&self) -> Result<Lane<D>, StoreError> {
         let mut lanes = self.lanes();
         loop {
-            if let Some(lane) = lanes.idle.pop() {
+            if let Some(lane) = lanes.pop() {
                 return Ok(lane);
             }
             if lanes.left > 0 {
                 lanes.left -= 1;
                 lanes.made += 1;
+                let id = lanes.next_id();
                 drop(lanes);
-                let refused = match self.lane() {
+                let refused = match self.lane(id) {
                     Ok(lane) => return Ok(lane),
                     Err(error) => error,
                 };
@@ -158,9 +169,37 @@ impl<D: Device> NvmeStore<D> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the queue pair of `read` when no thread uses it; `None`: the read has ended.
+    fn take_for(&self, read: &StartedRead) -> Option<Lane<D>> {
+        let mut lanes = self.lanes();
+        while !read.has_ended() {
+            if let Some(index) = lanes.idle.iter().position(|lane| lane.id == read.lane()) {
+                return Some(lanes.idle.remove(index));
+            }
+            lanes.readers += 1;
+            lanes = self
+                .returned_to_readers
+                .wait(lanes)
+                .unwrap_or_else(PoisonError::into_inner);
+            lanes.readers -= 1;
+        }
+        None
+    }
+
     fn give_back(&self, lane: Lane<D>) {
-        self.lanes().idle.push(lane);
+        let mut lanes = self.lanes();
+        lanes.idle.push(lane);
+        self.notify(lanes);
+    }
+
+    /// Wakes those who wait for a queue pair that was returned or lost.
+    fn notify(&self, lanes: MutexGuard<'_, Lanes<D>>) {
+        let readers = lanes.readers;
+        drop(lanes);
         self.returned.notify_one();
+        if readers > 0 {
+            self.returned_to_readers.notify_all();
+        }
     }
 
     /// Records that a queue pair is lost.
@@ -168,34 +207,42 @@ impl<D: Device> NvmeStore<D> {
         let mut lanes = self.lanes();
         lanes.made -= 1;
         lanes.left += 1;
-        drop(lanes);
-        self.returned.notify_one();
+        self.notify(lanes);
     }
 
-    fn lane(&self) -> Result<Lane<D>, StoreError> {
+    fn lane(&self, id: u64) -> Result<Lane<D>, StoreError> {
         let mut queue = self.controller.create_queue_pair(DEPTH)?;
         queue.set_policy((self.policy)()).map_err(NvmeError::from)?;
-        Ok(Lane {
-            group: PollGroup::new(vec![queue]),
-            buffers: self
-                .controller
-                .allocate_buffers(DEPTH - 1, self.chunk as usize)?,
-        })
+        let buffers = self
+            .controller
+            .allocate_buffers(COMMANDS, self.chunk as usize)?;
+        Ok(Lane::new(id, queue, buffers))
     }
 
-    /// Calls `work` with a queue pair. A queue pair on which an error occurred is not used again.
+    /// Calls `work` with a queue pair.
     fn with_lane(
         &self,
         work: impl FnOnce(&mut Lane<D>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let mut lane = self.take()?;
+        self.on_lane(self.take()?, work)
+    }
+
+    /// Calls `work` with `lane`, and returns it for others. A queue pair on which an error occurred is not used again.
+    fn on_lane(
+        &self,
+        mut lane: Lane<D>,
+        work: impl FnOnce(&mut Lane<D>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let done = work(&mut lane);
-        match done {
-            Ok(()) | Err(StoreError::Status { .. }) => self.give_back(lane),
-            Err(_) => {
-                drop(lane);
-                self.lost();
-            }
+        let goes_on = match done {
+            Ok(()) | Err(StoreError::Status { .. }) => lane.submit_waiting(&self.namespace).is_ok(),
+            Err(_) => false,
+        };
+        if goes_on {
+            self.give_back(lane);
+        } else {
+            drop(lane);
+            self.lost();
         }
         done
     }
@@ -225,58 +272,6 @@ impl<D: Device> NvmeStore<D> {
             from += here;
             Some(chunk)
         })
-    }
-}
-
-impl<D: Device> Lane<D> {
-    /// Submits all `chunks` through `submit`, as many at once as there are buffers, and passes each completed one to
-    /// `done`.
-    fn run(
-        &mut self,
-        operation: &'static str,
-        chunks: &[Chunk],
-        mut submit: impl FnMut(&mut PollGroup<D>, Chunk, DmaBuffer, u64) -> Result<(), StoreError>,
-        mut done: impl FnMut(Chunk, &DmaBuffer),
-    ) -> Result<(), StoreError> {
-        let Lane { group, buffers } = self;
-        let (mut next, mut in_flight) = (0, 0);
-        let mut failed = None;
-        while in_flight > 0 || (next < chunks.len() && failed.is_none()) {
-            let before = next;
-            while failed.is_none()
-                && next < chunks.len()
-                && let Some(buffer) = buffers.pop()
-            {
-                submit(group, chunks[next], buffer, next as u64)?;
-                next += 1;
-            }
-            if next > before {
-                in_flight += next - before;
-                group.queues()[0].ring();
-            }
-            let mut reap = |completed: Completed| {
-                let Some(&chunk) = chunks.get(completed.tag as usize) else {
-                    return;
-                };
-                let lba = chunk.lba;
-                let status = completed.status;
-                if !status.is_success() {
-                    failed.get_or_insert(StoreError::Status {
-                        operation,
-                        lba,
-                        status,
-                    });
-                }
-                if let Some(buffer) = completed.buffer {
-                    if status.is_success() {
-                        done(chunk, &buffer);
-                    }
-                    buffers.push(buffer);
-                }
-            };
-            in_flight -= group.reap(1, None, |_, completed| reap(completed))?;
-        }
-        failed.map_or(Ok(()), Err)
     }
 }
 
@@ -350,21 +345,44 @@ impl<D: Device> BlockStore for NvmeStore<D> {
         if !self.caches || !self.may_write {
             return Ok(());
         }
-        self.with_lane(|lane| {
-            let queue = &mut lane.group.queues()[0];
-            queue.flush(&self.namespace, 0)?;
-            queue.ring();
-            let mut failed = None;
-            lane.group.reap(1, None, |_, completed| {
-                let status = completed.status;
-                failed = (!status.is_success()).then_some(StoreError::Status {
-                    operation: "flush",
-                    lba: 0,
-                    status,
-                });
-            })?;
-            failed.map_or(Ok(()), Err)
-        })
+        self.with_lane(|lane| lane.flush(&self.namespace))
+    }
+
+    fn start_read(
+        &self,
+        parts: &[(u64, usize)],
+        mut into: ReadMemory,
+    ) -> Result<StartedRead, StoreError> {
+        check_started(self, parts)?;
+        check_memory(parts, &mut into)?;
+        let mut start = 0;
+        let mut chunks = Vec::new();
+        for &(offset, len) in parts {
+            chunks.extend(self.chunks(0, offset, len).map(|chunk| Chunk {
+                from: start + chunk.from,
+                ..chunk
+            }));
+            start += len;
+        }
+        if chunks.is_empty() {
+            return Ok(StartedRead::ended(into));
+        }
+        let progress = Progress::new(into, chunks.len());
+        let lane = self.take()?;
+        let read = StartedRead::new(&progress, lane.id);
+        let chunks = chunks.into_iter().map(|chunk| StartedChunk {
+            read: Arc::clone(&progress),
+            chunk,
+        });
+        self.on_lane(lane, |lane| lane.start(&self.namespace, chunks))?;
+        Ok(read)
+    }
+
+    fn finish_read(&self, read: StartedRead) -> Result<ReadMemory, StoreError> {
+        if let Some(lane) = self.take_for(&read) {
+            self.on_lane(lane, |lane| lane.wait_for(&self.namespace, &read))?;
+        }
+        read.result()
     }
 
     fn claim(&self) -> Result<StoreClaim, StoreError> {

@@ -1,6 +1,6 @@
 //! Blocks that a volume is stored on.
 
-use crate::StoreError;
+use crate::{ReadMemory, StartedRead, StoreError};
 use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
@@ -44,6 +44,38 @@ pub trait BlockStore: Send + Sync {
     /// A part is not on the store ([`StoreError::Range`]). Or the device failed; the content of the buffers is then
     /// undefined.
     fn read(&self, parts: &mut [ReadPart<'_>]) -> Result<(), StoreError>;
+
+    /// Starts to read `parts`, each an offset and a number of bytes, one behind the other into `into`, and returns
+    /// before the device has ended. Until then reads and writes of other threads go on.
+    ///
+    /// A store that has no such reads, as by default, reads before it returns.
+    ///
+    /// # Errors
+    /// As for [`BlockStore::read`], or `into` is too small ([`StoreError::Memory`]).
+    fn start_read(
+        &self,
+        parts: &[(u64, usize)],
+        mut into: ReadMemory,
+    ) -> Result<StartedRead, StoreError> {
+        check_memory(parts, &mut into)?;
+        let mut rest = (*into).as_mut();
+        let mut reads = Vec::with_capacity(parts.len());
+        for &(offset, len) in parts {
+            let (into, later) = rest.split_at_mut_checked(len).unwrap_or_default();
+            reads.push(ReadPart { offset, into });
+            rest = later;
+        }
+        self.read(&mut reads)?;
+        Ok(StartedRead::ended(into))
+    }
+
+    /// Waits until `read`, which was started on this store, has ended; returns its memory.
+    ///
+    /// # Errors
+    /// The device failed.
+    fn finish_read(&self, read: StartedRead) -> Result<ReadMemory, StoreError> {
+        read.result()
+    }
 
     /// Writes all `parts`, side by side; they do not overlap.
     ///
@@ -118,6 +150,18 @@ where
         (**self).read(parts)
     }
 
+    fn start_read(
+        &self,
+        parts: &[(u64, usize)],
+        into: ReadMemory,
+    ) -> Result<StartedRead, StoreError> {
+        (**self).start_read(parts, into)
+    }
+
+    fn finish_read(&self, read: StartedRead) -> Result<ReadMemory, StoreError> {
+        (**self).finish_read(read)
+    }
+
     fn write(&self, parts: &[WritePart<'_>]) -> Result<(), StoreError> {
         (**self).write(parts)
     }
@@ -139,6 +183,31 @@ pub(crate) fn check_reads(
     let size = size(store);
     let mut parts = parts.iter();
     parts.try_for_each(|part| check_range(part.offset, part.into.len(), size))
+}
+
+/// Refuses parts of a read to be started that are not on `store`.
+pub(crate) fn check_started(
+    store: &impl BlockStore,
+    parts: &[(u64, usize)],
+) -> Result<(), StoreError> {
+    let size = size(store);
+    let mut parts = parts.iter();
+    parts.try_for_each(|&(offset, len)| check_range(offset, len, size))
+}
+
+/// Refuses memory without room for `parts`.
+pub(crate) fn check_memory(
+    parts: &[(u64, usize)],
+    into: &mut ReadMemory,
+) -> Result<(), StoreError> {
+    let room = (**into).as_mut().len();
+    let len = parts
+        .iter()
+        .fold(0, |all: usize, &(_, len)| all.saturating_add(len));
+    match len <= room {
+        true => Ok(()),
+        false => Err(StoreError::Memory { len, room }),
+    }
 }
 
 /// Refuses parts that are not on `store`, or end within a block.

@@ -7,3 +7,4 @@ mod kills;
 mod namespace;
 mod power_cuts;
 mod redb;
+mod started;

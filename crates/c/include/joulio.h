@@ -67,6 +67,10 @@ struct joulio_meters;
 // A queue pair of a namespace, with a completion mode.
 struct joulio_queue;
 
+// A read that was started. It may be used by another thread than the one that started it, and after its file was
+// closed.
+struct joulio_started_read;
+
 // Files on a namespace, without a kernel.
 struct joulio_volume;
 
@@ -589,6 +593,31 @@ int joulio_file_read(struct joulio_file *file,
 int joulio_file_read_many(struct joulio_file *file,
                           struct joulio_file_part *parts,
                           size_t count);
+
+// Starts to read `length` bytes at `offset` into `into`, and returns before the device has ended, so that a thread can
+// have several reads in flight. joulio_file_read_wait() or joulio_file_read_cancel() ends the read; `into` stays valid
+// and unused until then. Bytes that are written or truncated meanwhile are undefined. NULL: joulio_error() says why.
+//
+// # Safety
+// `file` is NULL or a file, `into` has room for `length` bytes until the read has ended.
+struct joulio_started_read *joulio_file_read_start(struct joulio_file *file,
+                                                   uint64_t offset,
+                                                   void *into,
+                                                   size_t length);
+
+// Waits for a read, ends it, and writes the number of bytes read to `*done`, unless that is NULL: fewer only at the
+// end of the file. 0, or a negative errno; the read has ended in any case.
+//
+// # Safety
+// `started` is NULL or a started read, `done` is NULL or may be written to.
+int joulio_file_read_wait(struct joulio_started_read *started, size_t *done);
+
+// Ends a read without waiting for the device; NULL is allowed. Nothing is written to its memory after the return: the
+// device's data arrives in buffers of the volume's own, and is dropped. 0, or a negative errno.
+//
+// # Safety
+// `started` is NULL or a started read.
+int joulio_file_read_cancel(struct joulio_started_read *started);
 
 // Writes `length` bytes of `from` at `offset`; a gap before it becomes zeroes. 0, or a negative errno:
 // -ENOSPC: the volume is full.

@@ -4,7 +4,7 @@ use crate::controller::text;
 use crate::error::{Failure, guarded, guarded_pointer};
 use crate::handle::{self, Handle, Spare};
 use crate::volume::{Store, joulio_volume};
-use ::joulio_volume::{FileRead, VolumeFile};
+use ::joulio_volume::{FileRead, StartedFileRead, VolumeFile};
 use rustix::io::Errno;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -27,6 +27,39 @@ impl Handle for joulio_file {
     fn spare() -> &'static Spare {
         static SPARE: Spare = Spare::new();
         &SPARE
+    }
+}
+
+/// A read that was started. It may be used by another thread than the one that started it, and after its file was
+/// closed.
+pub struct joulio_started_read {
+    _private: [u8; 0],
+}
+
+impl Handle for joulio_started_read {
+    type Value = StartedFileRead<Store>;
+    const NAME: &'static str = "started";
+    const MARK: u64 = u64::from_le_bytes(*b"jlRead..");
+    fn spare() -> &'static Spare {
+        static SPARE: Spare = Spare::new();
+        &SPARE
+    }
+}
+
+/// Memory of a C program that a started read fills.
+struct CallersMemory {
+    start: *mut u8,
+    length: usize,
+}
+
+// SAFETY: by the caller of joulio_file_read_start(), nobody else uses the memory while the read has it.
+unsafe impl Send for CallersMemory {}
+
+impl AsMut<[u8]> for CallersMemory {
+    fn as_mut(&mut self) -> &mut [u8] {
+        // SAFETY: by the caller of joulio_file_read_start(), the memory has room for so many bytes, and nobody else
+        // uses it; the read drops this value before its end is reported.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
     }
 }
 
@@ -178,6 +211,66 @@ pub unsafe extern "C" fn joulio_file_read_many(
         for (part, done) in parts.iter_mut().zip(done) {
             part.done = done;
         }
+        Ok(0)
+    })
+}
+
+/// Starts to read `length` bytes at `offset` into `into`, and returns before the device has ended, so that a thread can
+/// have several reads in flight. joulio_file_read_wait() or joulio_file_read_cancel() ends the read; `into` stays valid
+/// and unused until then. Bytes that are written or truncated meanwhile are undefined. NULL: joulio_error() says why.
+///
+/// # Safety
+/// `file` is NULL or a file, `into` has room for `length` bytes until the read has ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_file_read_start(
+    file: *mut joulio_file,
+    offset: u64,
+    into: *mut c_void,
+    length: usize,
+) -> *mut joulio_started_read {
+    guarded_pointer(|| {
+        // SAFETY: by the caller.
+        let file = unsafe { handle::share(file) }?;
+        // SAFETY: by the caller.
+        let start = unsafe { memory(into, length) }?.as_mut_ptr();
+        let into = CallersMemory { start, length };
+        Ok(handle::make(file.start_read(offset, Box::new(into))?))
+    })
+}
+
+/// Waits for a read, ends it, and writes the number of bytes read to `*done`, unless that is NULL: fewer only at the
+/// end of the file. 0, or a negative errno; the read has ended in any case.
+///
+/// # Safety
+/// `started` is NULL or a started read, `done` is NULL or may be written to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_file_read_wait(
+    started: *mut joulio_started_read,
+    done: *mut usize,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let started = unsafe { handle::end(started) }?;
+        let started = started.ok_or_else(|| Failure::null("started"))?;
+        let (_, read) = started.finish()?;
+        if !done.is_null() {
+            // SAFETY: by the caller.
+            unsafe { done.write(read) };
+        }
+        Ok(0)
+    })
+}
+
+/// Ends a read without waiting for the device; NULL is allowed. Nothing is written to its memory after the return: the
+/// device's data arrives in buffers of the volume's own, and is dropped. 0, or a negative errno.
+///
+/// # Safety
+/// `started` is NULL or a started read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_file_read_cancel(started: *mut joulio_started_read) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        drop(unsafe { handle::end(started) }?);
         Ok(0)
     })
 }

@@ -1,6 +1,7 @@
 /* Volumes and files of joulio.h, used well and badly. Exit status 0: all as the header says. */
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include "claims.h"
 
 #define DEVICE "emulated:instant,size=16M"
@@ -37,11 +38,48 @@ static void misuse(void)
 	CHECK(!joulio_file_open(NULL, "a", 0) && says("volume is NULL"));
 	CHECK(joulio_file_read(NULL, 0, &byte, 1, NULL) == -EINVAL && says("file is NULL"));
 	CHECK(joulio_file_read_many(NULL, NULL, 0) == -EINVAL);
+	CHECK(!joulio_file_read_start(NULL, 0, &byte, 1) && says("file is NULL"));
+	CHECK(joulio_file_read_wait(NULL, NULL) == -EINVAL && says("started is NULL"));
+	CHECK(joulio_file_read_cancel(NULL) == 0);
 	CHECK(joulio_file_write(NULL, 0, &byte, 1) == -EINVAL);
 	CHECK(joulio_file_append(NULL, &byte, 1, NULL) == -EINVAL);
 	CHECK(joulio_file_truncate(NULL, 0) == -EINVAL);
 	CHECK(joulio_file_sync(NULL) == -EINVAL);
 	CHECK(joulio_file_size(NULL, &size) == -EINVAL);
+}
+
+/* Reads in flight at once: waited for in another order, cancelled with their memory freed, and left by their file. */
+static void started_reads(struct joulio_volume *volume)
+{
+	enum { LENGTH = 300000, READS = 8 };
+	struct joulio_file *file = joulio_file_open(volume, "c", JOULIO_FILE_CREATE);
+	struct joulio_started_read *reads[READS];
+	unsigned char *written = malloc(LENGTH), *memory[READS];
+	size_t done = 0;
+
+	for (int i = 0; i < LENGTH; i++)
+		written[i] = i / 512 * 7 + i % 251;
+	CHECK(joulio_file_write(file, 0, written, LENGTH) == 0);
+	CHECK(!joulio_file_read_start(file, 0, NULL, 1) && says("into is NULL"));
+	for (int i = 0; i < READS; i++) {
+		memory[i] = malloc(LENGTH);
+		reads[i] = joulio_file_read_start(file, 1000 * i, memory[i], LENGTH);
+		CHECK(reads[i] != NULL);
+	}
+	for (int i = 0; i < READS; i += 2) {
+		CHECK(joulio_file_read_cancel(reads[i]) == 0);
+		free(memory[i]);
+	}
+	CHECK(joulio_file_read_cancel(reads[0]) == -EBADF && says("started is not open"));
+	CHECK(joulio_file_close(file) == 0);
+	for (int i = READS - 1; i > 0; i -= 2) {
+		CHECK(joulio_file_read_wait(reads[i], &done) == 0);
+		CHECK(done == LENGTH - 1000u * i && !memcmp(memory[i], written + 1000 * i, done));
+		free(memory[i]);
+	}
+	CHECK(joulio_file_read_wait(reads[1], &done) == -EBADF);
+	free(written);
+	CHECK(joulio_volume_remove(volume, "c") == 0);
 }
 
 struct half {
@@ -108,6 +146,7 @@ static void use(void)
 			break;
 		}
 
+	started_reads(volume);
 	struct joulio_file *other = joulio_file_open(volume, "db/b", JOULIO_FILE_CREATE);
 	CHECK(joulio_volume_names(volume, NULL, collect, names) == 2 && !strcmp(names, "a db/b "));
 	CHECK(joulio_volume_names(volume, "db/", NULL, NULL) == -EINVAL && says("each is NULL"));

@@ -57,7 +57,19 @@ struct Counts {
   std::atomic<uint64_t> reads{0}, read_bytes{0};
   std::atomic<uint64_t> writes{0}, written_bytes{0};
   std::atomic<uint64_t> syncs{0};
+  // Of the reads: those of ReadAsync(), and those of them that were aborted.
+  std::atomic<uint64_t> async_reads{0}, aborted_reads{0};
+  // Reads of ReadAsync() that were submitted and neither waited for nor aborted, and the most there were.
+  std::atomic<uint64_t> async_in_flight{0}, async_in_flight_max{0};
+  // For how long callers waited: of a read of ReadAsync() in that and in Poll().
   Histogram read_nanos;
+
+  void StartAsyncRead() {
+    const uint64_t in_flight = ++async_in_flight;
+    uint64_t max = async_in_flight_max;
+    while (max < in_flight && !async_in_flight_max.compare_exchange_weak(max, in_flight)) {
+    }
+  }
 };
 
 }  // namespace joulio

@@ -1,6 +1,5 @@
 #include "file.h"
 
-#include <chrono>
 #include <utility>
 
 #include "volume.h"
@@ -9,6 +8,8 @@ namespace joulio {
 namespace {
 
 constexpr size_t kMaxKept = 256 << 10;
+
+using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
@@ -33,9 +34,9 @@ IOStatus File::ReadMany(joulio_file_part* parts, size_t count) {
   if (!drained.ok()) {
     return drained;
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = Clock::now();
   const int read = joulio_file_read_many(file_, parts, count);
-  const auto took = std::chrono::steady_clock::now() - begin;
+  const auto took = Clock::now() - begin;
   if (read < 0) {
     return Failed(name_, read);
   }
@@ -46,6 +47,49 @@ IOStatus File::ReadMany(joulio_file_part* parts, size_t count) {
     counts.read_nanos.Add(std::chrono::nanoseconds(took).count());
   }
   return IOStatus::OK();
+}
+
+IOStatus File::StartRead(uint64_t offset, char* into, size_t length, std::unique_ptr<StartedRead>* started) {
+  IOStatus drained = Drain();
+  if (!drained.ok()) {
+    return drained;
+  }
+  const auto begin = Clock::now();
+  joulio_started_read* read = joulio_file_read_start(file_, offset, into, length);
+  if (read == nullptr) {
+    return Failed(name_, -EIO);
+  }
+  started->reset(new StartedRead{read, Clock::now() - begin});
+  volume_->counts().StartAsyncRead();
+  return IOStatus::OK();
+}
+
+IOStatus File::FinishRead(std::unique_ptr<StartedRead> started, size_t* done) {
+  const auto begin = Clock::now();
+  const int read = joulio_file_read_wait(started->read, done);
+  const auto waited = started->waited + (Clock::now() - begin);
+  Counts& counts = volume_->counts();
+  counts.async_in_flight--;
+  if (read < 0) {
+    return Failed(name_, read);
+  }
+  counts.reads++;
+  counts.async_reads++;
+  counts.read_bytes += *done;
+  counts.read_nanos.Add(std::chrono::nanoseconds(waited).count());
+  return IOStatus::OK();
+}
+
+void File::CancelRead(std::unique_ptr<StartedRead> started) {
+  if (started == nullptr) {
+    return;
+  }
+  joulio_file_read_cancel(started->read);
+  Counts& counts = volume_->counts();
+  counts.async_in_flight--;
+  counts.reads++;
+  counts.async_reads++;
+  counts.aborted_reads++;
 }
 
 IOStatus File::Append(const rocksdb::Slice& data) {

@@ -6,6 +6,7 @@
 #include <rocksdb/slice.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,6 +17,13 @@
 namespace joulio {
 
 class Volume;
+
+// A read of libjoulio's that is in flight.
+struct StartedRead {
+  joulio_started_read* const read;
+  // For how long the caller has waited until now.
+  std::chrono::nanoseconds waited;
+};
 
 // What is appended is kept, up to 256 KiB, until somebody reads, syncs or closes the file: a record of
 // the write-ahead log is no write to the device of its own unless it is synced. Any thread may call all
@@ -30,6 +38,11 @@ class File {
   // Bytes that were read are fewer than `length` only at the end of the file.
   IOStatus Read(uint64_t offset, char* into, size_t length, size_t* done);
   IOStatus ReadMany(joulio_file_part* parts, size_t count);
+  // Submits a read and returns; `into` has to stay until FinishRead() or CancelRead().
+  IOStatus StartRead(uint64_t offset, char* into, size_t length, std::unique_ptr<StartedRead>* started);
+  IOStatus FinishRead(std::unique_ptr<StartedRead> started, size_t* done);
+  // Does not wait; null: nothing to do.
+  void CancelRead(std::unique_ptr<StartedRead> started);
   IOStatus Append(const rocksdb::Slice& data);
   IOStatus Write(uint64_t offset, const rocksdb::Slice& data);
   IOStatus Truncate(uint64_t size);

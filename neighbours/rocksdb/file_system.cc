@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "async_read.h"
 #include "logger.h"
 #include "readers.h"
 #include "writers.h"
@@ -265,6 +266,20 @@ IOStatus JoulioFileSystem::UnlockFile(rocksdb::FileLock* lock, const IOOptions&,
   auto* held = static_cast<NameLock*>(lock);
   mount_->Unlock(held->name);
   delete held;
+  return IOStatus::OK();
+}
+
+IOStatus JoulioFileSystem::Poll(std::vector<void*>& handles, size_t) {
+  for (void* handle : handles) {
+    static_cast<AsyncRead*>(handle)->Finish();
+  }
+  return IOStatus::OK();
+}
+
+IOStatus JoulioFileSystem::AbortIO(std::vector<void*>& handles) {
+  for (void* handle : handles) {
+    static_cast<AsyncRead*>(handle)->Abort();
+  }
   return IOStatus::OK();
 }
 

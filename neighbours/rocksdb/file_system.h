@@ -84,9 +84,12 @@ class JoulioFileSystem : public rocksdb::FileSystem {
   IOStatus UnlockFile(rocksdb::FileLock* lock, const rocksdb::IOOptions& options,
                       rocksdb::IODebugContext* dbg) override;
 
+  // Waits for all of `handles`.
+  IOStatus Poll(std::vector<void*>& handles, size_t min_completions) override;
+  IOStatus AbortIO(std::vector<void*>& handles) override;
+
 #if ROCKSDB_MAJOR >= 8
-  // Asynchronous reads are not among them.
-  void SupportedOps(int64_t& supported) override { supported = 0; }
+  void SupportedOps(int64_t& supported) override { supported = 1 << rocksdb::FSSupportedOps::kAsyncIO; }
 #endif
 
  private:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "async_read.h"
+
 namespace joulio {
 
 using rocksdb::FSReadRequest;
@@ -69,6 +71,18 @@ IOStatus RandomAccessFile::MultiRead(FSReadRequest* requests, size_t count, cons
     requests[i].result = Slice(requests[i].scratch, parts[i].done);
   }
   return IOStatus::OK();
+}
+
+IOStatus RandomAccessFile::ReadAsync(FSReadRequest& request, const IOOptions&,
+                                     std::function<void(const FSReadRequest&, void*)> callback, void* argument,
+                                     void** handle, rocksdb::IOHandleDeleter* deleter, IODebugContext*) {
+  auto read = std::make_unique<AsyncRead>(file_, request, std::move(callback), argument);
+  IOStatus started = read->Start();
+  if (started.ok()) {
+    *handle = read.release();
+    *deleter = [](void* made) { delete static_cast<AsyncRead*>(made); };
+  }
+  return started;
 }
 
 }  // namespace joulio

@@ -5,6 +5,7 @@
 
 #include <rocksdb/file_system.h>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -40,6 +41,10 @@ class RandomAccessFile : public rocksdb::FSRandomAccessFile {
                 char* scratch, rocksdb::IODebugContext* dbg) const override;
   IOStatus MultiRead(rocksdb::FSReadRequest* requests, size_t count, const rocksdb::IOOptions& options,
                      rocksdb::IODebugContext* dbg) override;
+  // The callback is called in Poll() or AbortIO() only.
+  IOStatus ReadAsync(rocksdb::FSReadRequest& request, const rocksdb::IOOptions& options,
+                     std::function<void(const rocksdb::FSReadRequest&, void*)> callback, void* argument,
+                     void** handle, rocksdb::IOHandleDeleter* deleter, rocksdb::IODebugContext* dbg) override;
 
  private:
   std::shared_ptr<File> file_;

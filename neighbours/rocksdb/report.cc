@@ -20,6 +20,15 @@ __attribute__((format(printf, 1, 2))) std::string Text(const char* format, ...) 
 
 double Mib(uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
+// What the line says of asynchronous reads; nothing if there were none.
+std::string AsyncReads(const Counts& counts) {
+  const uint64_t reads = counts.async_reads, aborted = counts.aborted_reads, max = counts.async_in_flight_max;
+  if (reads == 0) {
+    return "";
+  }
+  return Text(", %" PRIu64 " asynchronous, %" PRIu64 " aborted, at most %" PRIu64 " in flight", reads, aborted, max);
+}
+
 }  // namespace
 
 Energy::Energy(const std::string& words, joulio_controller* controller) {
@@ -67,8 +76,9 @@ std::string Report(Volume& volume, Energy& energy) {
   const joulio_counters waits = volume.WaitCounters();
   const double each = operations == 0 ? 1 : static_cast<double>(operations);
   std::string line =
-      Text("%" PRIu64 " reads (%.1f MiB, p99 %.1f us), %" PRIu64 " writes (%.1f MiB), %" PRIu64 " syncs", reads,
-           Mib(counts.read_bytes), counts.read_nanos.P99() / 1e3, writes, Mib(counts.written_bytes), syncs);
+      Text("%" PRIu64 " reads (%.1f MiB, p99 %.1f us%s), %" PRIu64 " writes (%.1f MiB), %" PRIu64 " syncs", reads,
+           Mib(counts.read_bytes), counts.read_nanos.P99() / 1e3, AsyncReads(counts).c_str(), writes,
+           Mib(counts.written_bytes), syncs);
   line += Text("; an operation: %.2f polls, %.2f interrupts, %.2f blocks; ", waits.polls / each,
                waits.interrupts / each, waits.blocks / each);
   return line + energy.PerMillion(operations);

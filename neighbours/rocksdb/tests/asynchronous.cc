@@ -10,6 +10,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 #include <rocksdb/options.h>
+#include <rocksdb/table.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -219,7 +220,11 @@ std::string Scan(rocksdb::DB* db, bool asynchronous) {
 }
 
 int Scans(const std::string& uri, const std::string& name) {
+  // Without a cache, so that each scan reads from the device.
+  rocksdb::BlockBasedTableOptions table;
+  table.no_block_cache = true;
   rocksdb::Options options;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   std::shared_ptr<rocksdb::Env> env;
   Must(rocksdb::Env::CreateFromUri(rocksdb::ConfigOptions(), "", uri, &options.env, &env), "URI");
   rocksdb::DB* opened = nullptr;

@@ -28,7 +28,7 @@ void AsyncRead::Finish() {
 }
 
 // The header says that the callback is not called then; but RocksDB's reader frees what it has of the read
-// nowhere else, and its own file system calls it too.
+// nowhere else (7.8.3), and its own file system calls it too.
 void AsyncRead::Abort() {
   if (started_ == nullptr) {
     return;

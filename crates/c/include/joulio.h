@@ -610,7 +610,8 @@ struct joulio_started_read *joulio_file_read_start(struct joulio_file *file,
 //
 // # Safety
 // `started` is NULL or a started read, `done` is NULL or may be written to.
-int joulio_file_read_wait(struct joulio_started_read *started, size_t *done);
+int joulio_file_read_wait(struct joulio_started_read *started,
+                          size_t *done);
 
 // Ends a read without waiting for the device; NULL is allowed. Nothing is written to its memory after the return: the
 // device's data arrives in buffers of the volume's own, and is dropped. 0, or a negative errno.

@@ -63,8 +63,8 @@ mod tests {
         bytes_per_second = { value = 3.5e9, kind = \"guess\", source = \"test\" }\n";
 
     fn parse(link: &str) -> Result<MachineProfile, String> {
-        let xeon = include_str!("../profiles/machines/xeon-e3-1230v5.toml");
-        let text = format!("{xeon}\n{link}");
+        let client = include_str!("../profiles/machines/client.toml");
+        let text = format!("{client}\n{link}");
         MachineProfile::parse(&text, "x.toml").map_err(|error| error.to_string())
     }
 

@@ -41,14 +41,17 @@ impl Lateness {
         self.slow.max(1.0)
     }
 
-    /// Notes that a timer was `late` nanoseconds late, where the costs gave `expected`.
-    pub(super) fn timer_was(&mut self, late: f64, expected: f64) {
+    /// Notes that a timer was `late` nanoseconds late, where the costs gave `expected`. Returns the nanoseconds of it
+    /// for which others had the core.
+    pub(super) fn timer_was(&mut self, late: f64, expected: f64) -> f64 {
         // A delay by a preemption or a host's pause says little about the next one.
-        let late = late.min(8.0 * (expected + self.timer().max(0.0)));
-        let over = late - expected - self.mean;
+        let most = 8.0 * (expected + self.timer().max(0.0));
+        let lost = (late - most).max(0.0);
+        let over = late.min(most) - expected - self.mean;
         self.mean += over / 8.0;
         self.deviation += (over.abs() - self.deviation) / 8.0;
         self.timed = true;
+        lost
     }
 
     /// Notes that a block took `times` times as long to end as expected.

@@ -403,7 +403,10 @@ impl State {
         if kind == StepKind::Sleep && at >= until {
             let length = until.since(since + self.costs.sleep_before).0 as f64;
             let expected = self.costs.timer_delay(length);
-            self.lateness.timer_was((at - until).0 as f64, expected);
+            let lost = self.lateness.timer_was((at - until).0 as f64, expected);
+            if self.shared.lost(Nanos(lost as u64), at) {
+                self.plan_soon();
+            }
         }
     }
 

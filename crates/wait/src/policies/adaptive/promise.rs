@@ -437,6 +437,13 @@ impl Promise {
         self.limits.iter().any(|limit| limit.full || limit.spent)
     }
 
+    /// Returns true if so many I/Os are late that no `more` may be.
+    pub(super) fn is_full_with(&self, more: f64) -> bool {
+        let ios = self.polled.ios();
+        let full = |limit: &Limit| limit.late + more > ios * limit.share * FULL;
+        self.is_full() || self.limits.iter().any(full)
+    }
+
     /// Returns true if the policy has made more I/Os late than allowed.
     pub(super) fn is_spent(&self) -> bool {
         self.limits.iter().any(|limit| limit.spent)

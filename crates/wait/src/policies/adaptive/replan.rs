@@ -29,9 +29,9 @@ impl State {
         self.planned = self.depth;
         let deep = u64::from(depth.min(DEEPEST as u32));
         let open = self.gaps.open();
-        // Trying whether the core is the thread's own again costs a slice if it is not: only while that many I/Os
-        // more may be late.
-        if self.promise.is_full() {
+        // Trying whether the core is the thread's own again costs a slice if it is not, and all I/Os that are out are
+        // late then: only while so many more may be.
+        if self.shared.is_crowded(now) && self.promise.is_full_with(self.depth) {
             self.shared.put_off(now);
         }
         let crowded = self.shared.plans(now);

@@ -75,6 +75,8 @@ pub(super) struct State {
     pub(super) came: u32,
     /// True if I/Os that are seen before the next wait are not late, unless they were submitted together.
     plain: bool,
+    /// True if others had the core since the last wait.
+    lost: bool,
 }
 
 /// Findings from one completion that was seen.
@@ -137,6 +139,7 @@ impl State {
             idle: 0.0,
             came: 0,
             plain: false,
+            lost: false,
             share: costs.share(goal.objective, jobs),
             costs,
             steps,
@@ -349,6 +352,11 @@ impl State {
             forgotten: history.add(time.saturating_sub(own)),
         };
         match kind {
+            // It may have completed at any time since others have had the core.
+            _ if self.lost => Seen {
+                own: 0,
+                forgotten: history.add_within(time, u8::MAX),
+            },
             StepKind::Spin => exact(history, 0),
             StepKind::Monitor => exact(history, self.costs.pause_exit.0),
             StepKind::UserInterrupt => exact(history, self.costs.user_interrupt.0),
@@ -378,6 +386,7 @@ impl State {
 
     pub(super) fn lost(&mut self, time: Nanos, at: Nanos) {
         self.set_plain(false);
+        self.lost = true;
         if self.shared.lost(time, at) {
             self.plan_soon();
         }
@@ -573,7 +582,7 @@ impl State {
             self.idle = 0.0;
         }
         self.last = (step.kind, step.until, now);
-        self.waiting = true;
+        (self.waiting, self.lost) = (true, false);
         // A spin changes nothing of that.
         let plain = step.kind == StepKind::Spin
             && self.idle == 0.0

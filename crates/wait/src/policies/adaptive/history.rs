@@ -19,6 +19,8 @@ pub(super) struct History {
     added: u64,
     /// Value of `added` after the last I/O that a block ended.
     blocked: u64,
+    /// Recent nanoseconds until such I/Os were seen, in the mean.
+    seen: f64,
     /// Number of I/Os in a row that took longer than any remembered.
     surprises: u8,
     /// Number of I/Os in a row that had completed when the core woke.
@@ -41,6 +43,7 @@ impl Default for History {
             times: [0; KEPT],
             added: 0,
             blocked: 0,
+            seen: 0.0,
             surprises: 0,
             overs: 0,
             shortest: 0,
@@ -84,12 +87,24 @@ impl History {
         false
     }
 
-    /// Adds an I/O that a block ended; it took `time` if the wake-up took what is expected. Returns true if the
-    /// history was forgotten.
-    pub(super) fn add_blocked(&mut self, time: u64) -> bool {
+    /// Adds an I/O that a block ended and that was seen after `seen` nanoseconds; it took `time` if the wake-up took
+    /// what is expected. Returns true if the history was forgotten.
+    pub(super) fn add_blocked(&mut self, time: u64, seen: u64) -> bool {
+        let part = if self.blocks() { 1.0 / 16.0 } else { 1.0 };
+        self.seen += (seen as f64 - self.seen) * part;
         let forgotten = self.add(time);
         self.blocked = self.added;
         forgotten
+    }
+
+    /// Returns true if a block ended one of the remembered I/Os.
+    fn blocks(&self) -> bool {
+        self.blocked > 0 && self.added - self.blocked < KEPT as u64
+    }
+
+    /// Returns the mean nanoseconds until I/Os are seen that a block ends, if one is remembered.
+    pub(super) fn seen_blocked(&self) -> Option<f64> {
+        self.blocks().then_some(self.seen)
     }
 
     /// Returns true if no block ended any of the remembered I/Os: their times contain no wake-up.

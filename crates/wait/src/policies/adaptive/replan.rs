@@ -110,6 +110,9 @@ impl State {
                 false if gives => {
                     let median = points.median();
                     let blocked = median + costing.block(0.0, median).delay;
+                    // With many out, blocks overlap, and each may be seen sooner than that.
+                    let seen = history.seen_blocked();
+                    let blocked = seen.map_or(blocked, |seen| seen.min(blocked));
                     // If a spin does not keep the promise either, it is no reason to spin.
                     let soon = self.promise.is_below(blocked) && !self.promise.is_below(median);
                     let kind = if soon {

@@ -372,7 +372,7 @@ impl State {
                 let own = ((expected * self.lateness.slow()) as u64).min(time);
                 Seen {
                     own,
-                    forgotten: history.add_blocked(time - own),
+                    forgotten: history.add_blocked(time - own, time),
                 }
             }
             // Another queue of the core had woken it before.

@@ -1,5 +1,6 @@
 //! The policy on a modelled core with one I/O out at a time.
 
+use super::promise::Promise;
 use super::*;
 use crate::policies::testing::{Commands, READ, WRITE};
 use joulio_units::{Percentile, SloLimit};
@@ -401,6 +402,64 @@ fn a_single_long_loss_is_enough_to_give_the_core_away() {
     let now = Nanos(core.now);
     core.policy.lost(Nanos::from_millis(40), now);
     assert!(core.policy.0.shared.is_crowded(now));
+}
+
+#[test]
+fn timers_that_are_late_by_slices_show_that_others_want_the_core() {
+    let slices = |lag: u64| {
+        let mut core = Core::new(slo(1_000 * MICRO, 50_000 * MICRO));
+        for _ in 0..500 {
+            core.io(READ, 500 * MICRO);
+        }
+        assert!(core.steps.contains(&StepKind::Sleep));
+        core.lag = lag;
+        for _ in 0..8 {
+            core.io(READ, 500 * MICRO);
+        }
+        core.policy.0.shared.is_crowded(Nanos(core.now))
+    };
+    assert!(slices(4_000 * MICRO));
+    assert!(!slices(5 * MICRO), "that late are timers by themselves");
+}
+
+#[test]
+fn ios_that_others_on_the_core_made_late_say_nothing_of_the_device() {
+    let mut core = Core::new(slo(30 * MICRO, 5_000 * MICRO));
+    for _ in 0..500 {
+        core.io(READ, 6 * MICRO);
+    }
+    let place = READ.place();
+    let late = |core: &mut Core, lost: bool| {
+        for _ in 0..4 {
+            let submitted = Nanos(core.now);
+            core.policy.submitted(READ, submitted);
+            let commands = Commands(vec![(READ, submitted.0)]);
+            core.policy.plan(&commands, Adaptive::STEPS, submitted);
+            core.now += 4_000 * MICRO;
+            let now = Nanos(core.now);
+            if lost {
+                core.policy.lost(Nanos::from_millis(4), now);
+            }
+            core.policy.completed(READ, submitted, now);
+        }
+        core.policy.0.history[place].points().longest()
+    };
+    assert!(late(&mut core, true) < 7e3);
+    assert!(
+        late(&mut core, false) > 3e6,
+        "else the device itself is slower"
+    );
+}
+
+#[test]
+fn a_shared_core_is_not_tried_while_a_slice_would_make_too_many_ios_late() {
+    let mut promise = Promise::new(slo(30 * MICRO, 5_000 * MICRO), Nanos::ZERO);
+    for _ in 0..4_000 {
+        promise.seen(6 * MICRO);
+    }
+    promise.refresh(true);
+    assert!(!promise.is_full_with(1.0), "four may be late");
+    assert!(promise.is_full_with(8.0));
 }
 
 #[test]

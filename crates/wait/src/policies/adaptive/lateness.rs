@@ -15,6 +15,10 @@ pub(super) struct Lateness {
 
 /// Largest factor by which a wake-up is taken to be slower than expected.
 const SLOWEST: f64 = 16.0;
+/// Largest lateness of a timer that is learnt from, over what was hardly ever exceeded until then.
+const LATEST: f64 = 2.0;
+/// Lateness of a timer, over the same, above which others had the core.
+const TAKEN: f64 = 8.0;
 /// Share of the measured values that is forgotten with each plan without a new measurement: otherwise one long delay
 /// would end all sleeps.
 const FORGOTTEN: f64 = 1.0 / 256.0;
@@ -44,14 +48,14 @@ impl Lateness {
     /// Notes that a timer was `late` nanoseconds late, where the costs gave `expected`. Returns the nanoseconds of it
     /// for which others had the core.
     pub(super) fn timer_was(&mut self, late: f64, expected: f64) -> f64 {
-        // A delay by a preemption or a host's pause says little about the next one.
-        let most = 8.0 * (expected + self.timer().max(0.0));
-        let lost = (late - most).max(0.0);
-        let over = late.min(most) - expected - self.mean;
+        let most = expected + self.timer().max(0.0);
+        // A delay by a preemption or a host's pause says little about the next one, and must not end all sleeps: without
+        // one nothing more is measured. Timers that stay late are known after a few.
+        let over = late.min(LATEST * most) - expected - self.mean;
         self.mean += over / 8.0;
         self.deviation += (over.abs() - self.deviation) / 8.0;
         self.timed = true;
-        lost
+        (late - TAKEN * most).max(0.0)
     }
 
     /// Notes that a block took `times` times as long to end as expected.

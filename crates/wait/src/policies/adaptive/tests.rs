@@ -309,6 +309,35 @@ fn a_timer_that_is_late_costs_few_ios_their_promise() {
 }
 
 #[test]
+fn a_late_timer_now_and_then_does_not_end_the_sleeps() {
+    // Wake-ups as slow as in a virtual machine.
+    let costs = WaitCosts {
+        sleep_after: Nanos(20 * MICRO),
+        block_after: Nanos(20 * MICRO),
+        ..WaitCosts::generic()
+    };
+    let goal = Goal {
+        promised: Promised::Nothing,
+        ..Goal::default()
+    };
+    let mut core = Core {
+        policy: Adaptive::new(costs.clone(), goal, 1, Adaptive::STEPS),
+        costs,
+        ..Core::new(Promised::Nothing)
+    };
+    for _ in 0..2_000 {
+        core.io(READ, 70 * MICRO);
+    }
+    core.steps.clear();
+    // Plans are made every 32 to 128 waits, so that some are made just after a late timer.
+    for io in 0..10_000 {
+        core.lag = if io % 67 == 0 { 160 * MICRO } else { 0 };
+        core.io(READ, 70 * MICRO);
+        assert!(core.took(StepKind::Sleep), "I/O {io}");
+    }
+}
+
+#[test]
 fn sleeps_of_another_queue_say_nothing_of_this_queues_timers() {
     let mut core = Core::new(slo(110 * MICRO, 120 * MICRO));
     for _ in 0..2_000 {

@@ -173,8 +173,8 @@ fn agreement(checked: &Checked) -> Outcome {
     }
     if most > 0.0 {
         return Err(Failure::run(format!(
-            "other programs had up to {most:.0} % of the job's CPU beside its neighbours, in the quietest round: stop \
-             them, and check again"
+            "other programs took up to {most:.0} % of the job's CPU or time in the quietest round: stop them, and check \
+             again"
         )));
     }
     Ok(())

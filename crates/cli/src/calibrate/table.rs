@@ -28,6 +28,9 @@ pub fn table(checked: &Checked) -> String {
         ]
     });
     let mut text = columns(header, rows, 2);
+    if checked.check.iter().any(|one| one.completion == "adaptive") {
+        text.push_str("adaptive: nothing is promised (--latency-budget none)\n");
+    }
     for one in &checked.not_checked {
         text.push_str(&format!("{}: not checked: {}\n", one.completion, one.why));
     }

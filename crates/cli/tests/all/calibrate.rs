@@ -86,6 +86,13 @@ fn real_runs_and_the_twin_count_the_same_for_each_io() {
     for side in ["real", "twin"] {
         assert_eq!(dpas.unwrap()[side]["interrupts"], 0.0, "{report:#}");
     }
+    // `adaptive` does not spin for as long as these reads take; by which step it rests depends on the measured costs.
+    let adaptive = modes.iter().find(|mode| mode["completion"] == "adaptive");
+    for side in ["real", "twin"] {
+        let counts = &adaptive.unwrap()[side];
+        let rests = ["interrupts", "sleeps"].map(|count| counts[count].as_f64().unwrap());
+        assert!(rests.iter().sum::<f64>() > 0.5, "{report:#}");
+    }
     // Every completion mode of the driver is listed, compared or with a reason why not.
     let others = report["not_checked"].as_array().unwrap();
     assert_eq!(modes.len() + others.len(), 20, "{report:#}");

@@ -5,9 +5,9 @@ use super::driver::BS;
 use super::error::CalibrateError;
 use super::reads::{CalibratePlace, Reads, reads};
 use joulio_model::{DeviceProfile, MachineProfile};
-use joulio_nvme::wait::{AnyPolicy, Policy, StepKind, Waiter};
+use joulio_nvme::wait::{Adaptive, AnyPolicy, Goal, Policy, Promised, StepKind, Waiter};
 use joulio_twin::grid::GridSweep;
-use joulio_twin::{TwinError, TwinSetup, run as run_twin};
+use joulio_twin::{TwinError, TwinSetup, run_policy, wait_costs};
 use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, EngineName, Job, Method, Stop};
 use serde::Serialize;
@@ -49,26 +49,23 @@ pub fn compare(
     let half = Nanos(point.map_or(1.0, |point| point.us.value * 500.0) as u64);
     let mut checked = Checked::default();
     let (mut kinds, mut twins) = (Vec::new(), Vec::new());
+    let adaptive = adaptive(machine, &slower)?;
     for (mode, policy) in modes(half) {
+        let kind = Reads {
+            profile: profile.clone(),
+            mode,
+            adaptive: matches!(policy, AnyPolicy::Adaptive(_)).then(|| adaptive.clone()),
+            ios,
+            learns: learns(&policy),
+        };
         let twin = match lacks(&policy) {
             Some(why) => Err(why),
-            None => simulated(
-                machine,
-                &slower,
-                mode,
-                learns(&policy),
-                (ios, place.neighbours),
-            )?,
+            None => simulated(machine, &slower, &kind, place.neighbours)?,
         };
         match twin {
             Ok(twin) => {
                 twins.push((mode, twin));
-                kinds.push(Reads {
-                    profile: profile.clone(),
-                    mode,
-                    ios,
-                    learns: learns(&policy),
-                });
+                kinds.push(kind);
             }
             Err(why) => checked.not_checked.push(NotChecked {
                 completion: mode.to_string(),
@@ -92,6 +89,7 @@ pub fn compare(
             tick_ms_per_second: window
                 .zip(tick)
                 .map(|(window, tick)| tick.value / window * 1e3),
+            lost_percent: round.lost_percent(),
         });
     }
     Ok(checked)
@@ -109,9 +107,6 @@ fn lacks(policy: &AnyPolicy) -> Option<String> {
     if policy.asks_others() {
         return Some("no stock kernel says whether another thread is runnable on its CPU".into());
     }
-    if matches!(policy, AnyPolicy::Adaptive(_)) {
-        return Some("it plans by the times that it has seen, and those are not the twin's".into());
-    }
     let (waiter, steps) = (Waiter::new(), policy.steps());
     if steps.has(StepKind::UserInterrupt) {
         return Some("an emulated device raises no user interrupts".into());
@@ -128,32 +123,83 @@ fn learns(policy: &AnyPolicy) -> Nanos {
     }
 }
 
-/// Runs a completion mode in virtual time; returns the reason if the machine's profile lacks figures that the mode
-/// needs.
+/// Returns the policy `adaptive` with the costs of `machine`, and the steps that this CPU has: the profile's watts may
+/// be of a CPU that has more. Nothing is promised: whether a promise allows a sleep depends on the latest of this
+/// machine's timers, and no timer of the twin is unexpectedly late.
+fn adaptive(machine: &MachineProfile, device: &DeviceProfile) -> Result<Adaptive, CalibrateError> {
+    let setup = TwinSetup::new(machine, std::slice::from_ref(device));
+    let costs = wait_costs(
+        &job(1, Nanos::ZERO),
+        method(CompletionMode::Adaptive),
+        &setup,
+    )?;
+    let goal = Goal {
+        promised: Promised::Nothing,
+        ..Goal::default()
+    };
+    Ok(Adaptive::new(costs, goal, 1, Waiter::new().can()))
+}
+
+fn job(ios: u64, ramp_time: Nanos) -> Job {
+    Job {
+        bs: u64::from(BS).into(),
+        ramp_time,
+        ..Job::random_reads(ios)
+    }
+}
+
+fn method(mode: CompletionMode) -> Method {
+    Method {
+        engine: EngineName::Nvme,
+        mode,
+    }
+}
+
+/// Runs reads in virtual time; returns the reason if the machine's profile lacks figures that their mode needs.
 fn simulated(
     machine: &MachineProfile,
     device: &DeviceProfile,
-    mode: CompletionMode,
-    learns: Nanos,
-    (ios, neighbours): (u64, usize),
+    kind: &Reads,
+    neighbours: usize,
 ) -> Result<Result<Figures, String>, CalibrateError> {
-    let job = Job {
-        bs: u64::from(BS).into(),
-        ramp_time: learns.max(Nanos::from_millis(50)),
-        ..Job::random_reads(ios)
-    };
-    let method = Method {
-        engine: EngineName::Nvme,
-        mode,
-    };
+    let job = job(kind.ios, kind.learns.max(Nanos::from_millis(50)));
     let setup = TwinSetup {
         neighbours,
         per_io: true,
         ..TwinSetup::new(machine, std::slice::from_ref(device))
     };
-    let done = match run_twin(&job, method, &setup) {
+    let policy = |_| kind.policy().unwrap_or(AnyPolicy::POLL);
+    let done = match run_policy(&job, method(kind.mode), &setup, policy) {
         Err(error @ TwinError::Step { .. }) => return Ok(Err(error.to_string())),
         done => done?,
     };
     Ok(Ok(Figures::of_twin(&done)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adaptive_is_compared_without_a_promise_and_with_the_steps_of_this_cpu() {
+        let machine = MachineProfile::builtin("generic-server").unwrap();
+        let device = DeviceProfile::builtin("samsung-960-evo").unwrap();
+        let adaptive = adaptive(&machine, &device).unwrap();
+        let policy = AnyPolicy::Adaptive(adaptive.clone());
+        // The profile has TPAUSE; this CPU may not.
+        assert_eq!(lacks(&policy), None);
+        let mode = CompletionMode::Adaptive;
+        assert!(modes(Nanos(1)).any(|(one, _)| one == mode));
+        let kind = Reads {
+            profile: device.clone(),
+            mode,
+            adaptive: Some(adaptive),
+            ios: 500,
+            learns: learns(&policy),
+        };
+        let twin = simulated(&machine, &device, &kind, 0).unwrap().unwrap();
+        // A sleep is cheaper than a spin of 70 us; where the CPU has TPAUSE, that may be cheaper still.
+        let rests = twin.sleeps + twin.interrupts > 0.9;
+        assert!(rests || policy.steps().has(StepKind::Pause), "{twin:?}");
+    }
 }

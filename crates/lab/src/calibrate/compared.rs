@@ -46,6 +46,10 @@ pub struct Compared {
     /// because turns end at ticks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick_ms_per_second: Option<f64>,
+    /// Percentage of the time that the job lost to other programs, for a mode that waits differently beside them and
+    /// ran without neighbours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_percent: Option<f64>,
 }
 
 /// Counts per I/O and median latency, real or simulated.
@@ -121,7 +125,7 @@ impl Counted {
 
 /// Returns the time that was lost to turns of other threads, in milliseconds per second of `window`, from the I/Os' run
 /// delays.
-fn lost(delays: impl Iterator<Item = Nanos>, window: Nanos) -> f64 {
+pub(super) fn lost(delays: impl Iterator<Item = Nanos>, window: Nanos) -> f64 {
     let lost: u64 = delays
         .filter(|delay| *delay >= A_TURN)
         .map(|delay| delay.0)
@@ -223,10 +227,11 @@ impl Compared {
         (twin - real).abs() <= may.into_iter().fold(0.0, f64::max)
     }
 
-    /// Returns the percentage of the job's CPU that threads other than its neighbours used, if it is so high that the
-    /// lost time means nothing.
+    /// Returns the percentage of the job's CPU that threads other than its neighbours used, or of the time that the job
+    /// lost to them, if it is so high that the comparison means nothing.
     pub fn disturbed(&self) -> Option<f64> {
-        let others = self.real.beside?.others_percent;
+        let beside = self.real.beside.map(|beside| beside.others_percent);
+        let others = beside.or(self.lost_percent)?;
         (others > QUIET_PERCENT).then_some(others)
     }
 
@@ -267,6 +272,7 @@ mod tests {
         reads[105].run_delay = Nanos(4_000_000);
         Round {
             reads,
+            observed: Some(Nanos(100_000_000)),
             shares: Some(CpuShares {
                 window: Nanos(100_000_000),
                 job: Nanos(20_000_000),
@@ -292,6 +298,7 @@ mod tests {
                 }),
             ),
             tick_ms_per_second: None,
+            lost_percent: None,
         }
     }
 
@@ -332,5 +339,17 @@ mod tests {
         busy.real.beside.as_mut().unwrap().others_percent = 1.1;
         assert_eq!((quiet.disturbed(), busy.disturbed()), (None, Some(1.1)));
         assert!(quiet.agrees() && !busy.agrees());
+        // Without neighbours it is what the job lost; those of a round with neighbours are not others.
+        assert_eq!(round(0).lost_percent(), None);
+        let alone = Round {
+            shares: None,
+            ..round(0)
+        };
+        assert_eq!(alone.lost_percent(), Some(8.0));
+        let mut alone = compared(0, 80.0, 80_000);
+        (alone.real.beside, alone.twin.beside) = (None, None);
+        assert!(alone.agrees());
+        alone.lost_percent = Some(8.0);
+        assert!(alone.disturbed() == Some(8.0) && !alone.agrees());
     }
 }

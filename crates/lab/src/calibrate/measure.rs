@@ -118,6 +118,7 @@ fn waits(rounds: u32, cpus: CalibrateCpus, stop: &Stop) -> Result<Waits, Calibra
         Ok::<_, CalibrateError>(Reads {
             profile: even,
             mode,
+            adaptive: None,
             // Reads for a tenth of a second with their wake-ups, but enough for a median.
             ios: (100_000_000 / (service.0 + 10_000)).clamp(30, 10_000),
             learns: Nanos::ZERO,

@@ -1,13 +1,14 @@
 //! Reads of an emulated device, one at a time, with the latency and the counts of each.
 
 use super::accounts::{Account, CpuShares, Scheduled};
+use super::compared::lost;
 use super::driver::{CalibrateCpus, DriverBench};
 use super::error::CalibrateError;
 use super::pair::settle;
 use super::spread::Spread;
 use crate::experiment::Neighbours;
 use joulio_model::DeviceProfile;
-use joulio_nvme::wait::{WaitCounters, now};
+use joulio_nvme::wait::{Adaptive, AnyPolicy, WaitCounters, now};
 use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, Job, Stop};
 
@@ -25,9 +26,20 @@ pub struct Read {
 pub struct Reads {
     pub profile: DeviceProfile,
     pub mode: CompletionMode,
+    /// Policy in place of the mode's own. What it does depends on whether others want its CPU, so the run delay of each
+    /// read is recorded.
+    pub adaptive: Option<Adaptive>,
     pub ios: u64,
     /// Time of reads that do not count, in which the mode learns.
     pub learns: Nanos,
+}
+
+impl Reads {
+    /// Returns a new policy, if the mode has one.
+    pub fn policy(&self) -> Option<AnyPolicy> {
+        let adaptive = self.adaptive.clone().map(AnyPolicy::Adaptive);
+        adaptive.or_else(|| self.mode.policy())
+    }
 }
 
 /// CPUs of the reads, and the number of neighbours.
@@ -51,16 +63,26 @@ impl CalibratePlace {
 /// Reads of one series, in their order.
 pub struct Round {
     pub reads: Vec<Read>,
+    /// Time that the reads took together, if their run delays were recorded.
+    pub observed: Option<Nanos>,
     /// CPU times of the job and of its neighbours; `None` without neighbours.
     pub shares: Option<CpuShares>,
 }
 
 impl Round {
-    /// Returns a measure of disturbance: the share of other programs on a CPU that is never idle, or without neighbours
-    /// the median latency.
+    /// Returns the percentage of the time in which the job was runnable and waited for another program's turn to end, if
+    /// that was observed and no neighbour has such turns.
+    pub fn lost_percent(&self) -> Option<f64> {
+        let window = self.observed.filter(|_| self.shares.is_none())?;
+        Some(lost(self.reads.iter().map(|read| read.run_delay), window) / 10.0)
+    }
+
+    /// Returns a measure of disturbance: the share of other programs on a CPU that is never idle; without neighbours the
+    /// time that was lost to other programs, or the median latency.
     fn noise(&self) -> f64 {
-        let shares = self.shares.as_ref();
-        shares.map_or_else(|| median(&self.reads), CpuShares::others_percent)
+        let shares = self.shares.as_ref().map(CpuShares::others_percent);
+        let lost = || self.lost_percent();
+        shares.or_else(lost).unwrap_or_else(|| median(&self.reads))
     }
 }
 
@@ -97,7 +119,6 @@ fn round(kind: &Reads, place: CalibratePlace, stop: &Stop) -> Result<Round, Cali
     let mut first = (ios / 2).min(1_000);
     let mut bench = DriverBench::new(kind.profile.clone(), cpus)?;
     let policy = kind
-        .mode
         .policy()
         .ok_or_else(|| CalibrateError::NoPolicy(kind.mode))?;
     let queue = &mut bench.group.queues()[0];
@@ -111,7 +132,8 @@ fn round(kind: &Reads, place: CalibratePlace, stop: &Stop) -> Result<Round, Cali
         ..Job::random_reads(1)
     };
     let beside = Neighbours::beside(&pinned, neighbours).map_err(CalibrateError::Neighbours)?;
-    let account = (neighbours > 0).then(Account::open).transpose()?;
+    let observed = neighbours > 0 || kind.adaptive.is_some();
+    let account = observed.then(Account::open).transpose()?;
     let scheduled = || {
         let read = account.as_ref().map(Account::read).transpose();
         read.map(Option::unwrap_or_default)
@@ -150,8 +172,11 @@ fn round(kind: &Reads, place: CalibratePlace, stop: &Stop) -> Result<Round, Cali
         });
         until = so_far;
     }
-    let begun = begun.filter(|_| neighbours > 0);
     let shares = begun.map(|begun| CpuShares::now(&beside).since(begun));
     beside.end().map_err(CalibrateError::Neighbours)?;
-    Ok(Round { reads, shares })
+    Ok(Round {
+        reads,
+        observed: shares.map(|shares| shares.window).filter(|_| observed),
+        shares: shares.filter(|_| neighbours > 0),
+    })
 }

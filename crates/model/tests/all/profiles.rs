@@ -345,7 +345,9 @@ fn a_device_of_several_servers_says_how_far_an_address_binds_its_io_to_one() {
     for name in DeviceProfile::names() {
         let device = DeviceProfile::builtin(name).unwrap();
         let several = device.parallelism().get() > 1;
-        assert_eq!(several, device.service.channel_share.is_some(), "{name}");
+        // The drive that is made up to show garbage collection alone says so.
+        let conflicts = several && name != "flash-gc";
+        assert_eq!(conflicts, device.service.channel_share.is_some(), "{name}");
     }
 }
 

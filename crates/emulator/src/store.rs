@@ -1,12 +1,13 @@
 //! Stores of a namespace's bytes.
 
 mod compare;
+mod ram;
 mod zero;
 
 use crate::error::EmulatorError;
 use crate::guest::{GuestMemory, Segment};
 use crate::options::{StoreOptions, SyncFailed, SyncFile};
-use joulio_device::SharedMemory;
+use ram::Ram;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions, remove_file};
@@ -21,7 +22,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 #[derive(Debug)]
 pub(crate) enum Store {
     /// In memory.
-    Ram(SharedMemory),
+    Ram(Ram),
     /// In a locked file.
     File { file: Backing, read_only: bool },
 }
@@ -97,7 +98,7 @@ impl Store {
             StoreOptions::Ram { bytes } => {
                 let bytes = bytes.unwrap_or(capacity);
                 let len = usize::try_from(bytes).unwrap_or(usize::MAX / 2);
-                Ok((Store::Ram(SharedMemory::reserve(len)?), bytes))
+                Ok((Store::Ram(Ram::reserve(len)?), bytes))
             }
             StoreOptions::File {
                 path,
@@ -158,7 +159,7 @@ impl Store {
             let (memory, offset) = guest.memory(segment);
             match self {
                 Store::Ram(store) => {
-                    memory.copy_to(offset, store, position as usize, segment.len());
+                    store.copy_from(position as usize, memory, offset, segment.len());
                 }
                 Store::File { file, .. } => {
                     memory.write_file(file, position, offset, segment.len())?;

@@ -80,7 +80,7 @@ impl BlockStore for MemoryStore {
     }
 
     fn read(&self, parts: &mut [ReadPart<'_>]) -> Result<(), StoreError> {
-        check_reads(self, parts)?;
+        check_reads(self, parts.iter().map(ReadPart::range))?;
         let media = self.media();
         let size = self.block_size as usize;
         for part in parts {

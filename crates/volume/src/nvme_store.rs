@@ -2,7 +2,7 @@
 
 use crate::lane::{COMMANDS, Chunk, DEPTH, Lane, StartedChunk};
 use crate::started::{Progress, StartedRead};
-use crate::store::{check_memory, check_reads, check_started, check_writes};
+use crate::store::{check_memory, check_reads, check_writes};
 use crate::{BlockStore, ReadMemory, ReadPart, StoreClaim, StoreError, WritePart};
 use joulio_device::Device;
 use joulio_nvme::wait::{AnyPolicy, WaitCounters};
@@ -289,7 +289,7 @@ impl<D: Device> BlockStore for NvmeStore<D> {
     }
 
     fn read(&self, parts: &mut [ReadPart<'_>]) -> Result<(), StoreError> {
-        check_reads(self, parts)?;
+        check_reads(self, parts.iter().map(ReadPart::range))?;
         let chunks: Vec<Chunk> = parts
             .iter()
             .enumerate()
@@ -353,7 +353,7 @@ impl<D: Device> BlockStore for NvmeStore<D> {
         parts: &[(u64, usize)],
         mut into: ReadMemory,
     ) -> Result<StartedRead, StoreError> {
-        check_started(self, parts)?;
+        check_reads(self, parts.iter().copied())?;
         check_memory(parts, &mut into)?;
         let mut start = 0;
         let mut chunks = Vec::new();

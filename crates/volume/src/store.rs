@@ -14,6 +14,13 @@ pub struct ReadPart<'a> {
     pub into: &'a mut [u8],
 }
 
+impl ReadPart<'_> {
+    /// Returns the offset and the number of bytes.
+    pub(crate) fn range(&self) -> (u64, usize) {
+        (self.offset, self.into.len())
+    }
+}
+
 /// Whole blocks to write.
 #[derive(Clone, Copy, Debug)]
 pub struct WritePart<'a> {
@@ -175,24 +182,14 @@ where
     }
 }
 
-/// Refuses parts that are not on `store`.
+/// Refuses parts, each an offset and a number of bytes, that are not on `store`.
 pub(crate) fn check_reads(
     store: &impl BlockStore,
-    parts: &[ReadPart<'_>],
+    parts: impl IntoIterator<Item = (u64, usize)>,
 ) -> Result<(), StoreError> {
     let size = size(store);
-    let mut parts = parts.iter();
-    parts.try_for_each(|part| check_range(part.offset, part.into.len(), size))
-}
-
-/// Refuses parts of a read to be started that are not on `store`.
-pub(crate) fn check_started(
-    store: &impl BlockStore,
-    parts: &[(u64, usize)],
-) -> Result<(), StoreError> {
-    let size = size(store);
-    let mut parts = parts.iter();
-    parts.try_for_each(|&(offset, len)| check_range(offset, len, size))
+    let mut parts = parts.into_iter();
+    parts.try_for_each(|(offset, len)| check_range(offset, len, size))
 }
 
 /// Refuses memory without room for `parts`.

@@ -110,11 +110,11 @@ impl Shared {
         news
     }
 
-    /// Puts off the time at which a core that others wanted is tried as the thread's own, once half of the time and
-    /// of the I/Os until then have passed, and at most as often as the doublings allow.
+    /// Puts off the time at which a core that others want is tried as the thread's own, once half of the time and of the
+    /// I/Os until then have passed, and at most as often as the doublings allow.
     pub(super) fn put_off(&mut self, now: Nanos) {
         let half = now + Nanos(PROBE.0 / 2) > self.until && self.ios < PROBE_IOS / 2;
-        if self.is_crowded(now) && half && self.put_off + 1 < 1 << self.doubled {
+        if half && self.put_off + 1 < 1 << self.doubled {
             self.put_off += 1;
             (self.until, self.ios) = (now + PROBE, PROBE_IOS);
         }

@@ -387,6 +387,11 @@ impl State {
     pub(super) fn lost(&mut self, time: Nanos, at: Nanos) {
         self.set_plain(false);
         self.lost = true;
+        self.others_had(time, at);
+    }
+
+    /// Counts `time` until `at` for which others had the core.
+    fn others_had(&mut self, time: Nanos, at: Nanos) {
         if self.shared.lost(time, at) {
             self.plan_soon();
         }
@@ -413,9 +418,7 @@ impl State {
             let length = until.since(since + self.costs.sleep_before).0 as f64;
             let expected = self.costs.timer_delay(length);
             let lost = self.lateness.timer_was((at - until).0 as f64, expected);
-            if self.shared.lost(Nanos(lost as u64), at) {
-                self.plan_soon();
-            }
+            self.others_had(Nanos(lost as u64), at);
         }
     }
 

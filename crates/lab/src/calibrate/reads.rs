@@ -8,7 +8,7 @@ use super::pair::settle;
 use super::spread::Spread;
 use crate::experiment::Neighbours;
 use joulio_model::DeviceProfile;
-use joulio_nvme::wait::{Adaptive, AnyPolicy, WaitCounters, now};
+use joulio_nvme::wait::{Adaptive, AnyPolicy, Policy, WaitCounters, now};
 use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, Job, Stop};
 
@@ -26,8 +26,7 @@ pub struct Read {
 pub struct Reads {
     pub profile: DeviceProfile,
     pub mode: CompletionMode,
-    /// Policy in place of the mode's own. What it does depends on whether others want its CPU, so the run delay of each
-    /// read is recorded.
+    /// Policy in place of the mode's own.
     pub adaptive: Option<Adaptive>,
     pub ios: u64,
     /// Time of reads that do not count, in which the mode learns.
@@ -121,6 +120,8 @@ fn round(kind: &Reads, place: CalibratePlace, stop: &Stop) -> Result<Round, Cali
     let policy = kind
         .policy()
         .ok_or_else(|| CalibrateError::NoPolicy(kind.mode))?;
+    // What such a policy does depends on whether others want its CPU.
+    let observed = neighbours > 0 || policy.asks_lost();
     let queue = &mut bench.group.queues()[0];
     let effective = queue.set_policy(policy);
     effective.map_err(|error| CalibrateError::Unavailable {
@@ -132,7 +133,6 @@ fn round(kind: &Reads, place: CalibratePlace, stop: &Stop) -> Result<Round, Cali
         ..Job::random_reads(1)
     };
     let beside = Neighbours::beside(&pinned, neighbours).map_err(CalibrateError::Neighbours)?;
-    let observed = neighbours > 0 || kind.adaptive.is_some();
     let account = observed.then(Account::open).transpose()?;
     let scheduled = || {
         let read = account.as_ref().map(Account::read).transpose();

@@ -32,13 +32,12 @@ const TILES: [&str; 13] = [
 
 /// Returns the numbers of `figure`, a value on each line.
 pub fn figure_csv(figure: &ReportFigure) -> String {
-    let mut writer = Writer::from_writer(Vec::new());
     let tiles = figure
         .panels
         .iter()
         .any(|p| matches!(p.drawing, Drawing::Tiles(_)));
     let header: &[&str] = if tiles { &TILES } else { &MARKS };
-    let mut rows = vec![header.iter().map(|name| (*name).to_owned()).collect()];
+    let mut rows = Vec::new();
     for panel in &figure.panels {
         match &panel.drawing {
             Drawing::Xy(xy) => {
@@ -94,12 +93,11 @@ pub fn figure_csv(figure: &ReportFigure) -> String {
             }
         }
     }
-    text(&mut writer, rows)
+    text(header, rows)
 }
 
 /// Returns the numbers of `table`, a value on each line.
 pub fn table_csv(table: &Table) -> String {
-    let mut writer = Writer::from_writer(Vec::new());
     let header = [
         "table",
         "row",
@@ -113,7 +111,7 @@ pub fn table_csv(table: &Table) -> String {
         "published",
         "published_to",
     ];
-    let mut rows = vec![header.iter().map(|name| (*name).to_owned()).collect()];
+    let mut rows = Vec::new();
     for row in &table.rows {
         for (column, value) in table.columns.iter().zip(&row.cells) {
             let mut line = vec![table.id.clone(), row.heads.join(", "), column.clone()];
@@ -147,12 +145,11 @@ pub fn table_csv(table: &Table) -> String {
             rows.push(line);
         }
     }
-    text(&mut writer, rows)
+    text(&header, rows)
 }
 
 /// Returns the observations of `set`, a comparison on each line.
 pub fn observations_csv(set: &SetReport) -> String {
-    let mut writer = Writer::from_writer(Vec::new());
     let header = [
         "observation",
         "outcome",
@@ -162,7 +159,7 @@ pub fn observations_csv(set: &SetReport) -> String {
         "off_percent",
         "because",
     ];
-    let mut rows = vec![header.iter().map(|name| (*name).to_owned()).collect()];
+    let mut rows = Vec::new();
     for one in &set.observed {
         rows.extend(one.parts.iter().map(|part| {
             vec![
@@ -176,7 +173,7 @@ pub fn observations_csv(set: &SetReport) -> String {
             ]
         }));
     }
-    text(&mut writer, rows)
+    text(&header, rows)
 }
 
 /// Returns the name of a variant as the report's JSON has it.
@@ -189,8 +186,10 @@ fn optional(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// Returns `rows` as text. Writing to memory cannot fail.
-fn text(writer: &mut Writer<Vec<u8>>, rows: Vec<Vec<String>>) -> String {
+/// Returns `header` and `rows` as text. Writing to memory cannot fail.
+fn text(header: &[&str], rows: Vec<Vec<String>>) -> String {
+    let mut writer = Writer::from_writer(Vec::new());
+    let _ = writer.write_record(header);
     for row in rows {
         let _ = writer.write_record(row);
     }

@@ -111,11 +111,7 @@ impl PaperItem {
                         whole.commands.push(command);
                     }
                 }
-                if other.outcome < whole.outcome {
-                    whole.outcome = other.outcome;
-                    whole.fitted = other.fitted;
-                    whole.because = other.because;
-                }
+                whole.worsen(other.outcome, other.fitted, &other.because);
             }
         }
     }
@@ -153,11 +149,7 @@ impl PaperItem {
         if !whole.commands.contains(&status.command) {
             whole.commands.push(status.command.clone());
         }
-        if status.outcome < whole.outcome {
-            whole.outcome = status.outcome;
-            whole.fitted = status.fitted;
-            whole.because.clone_from(&status.because);
-        }
+        whole.worsen(status.outcome, status.fitted, &status.because);
         self.entitle(&status.title);
     }
 }
@@ -197,6 +189,14 @@ pub fn papers(items: &[PaperItem]) -> String {
 }
 
 impl PaperFinding {
+    /// Takes over the outcome of another part, with its reason, if it is worse.
+    fn worsen(&mut self, outcome: ObservationOutcome, fitted: FittedParts, because: &str) {
+        if outcome < self.outcome {
+            (self.outcome, self.fitted) = (outcome, fitted);
+            because.clone_into(&mut self.because);
+        }
+    }
+
     fn text(&self) -> String {
         let outcome = words::status(self.data, self.outcome, self.fitted);
         let platform = self.platform.name();

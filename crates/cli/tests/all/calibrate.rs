@@ -46,7 +46,10 @@ fn real_runs_and_the_twin_count_the_same_for_each_io() {
     let mut report = Value::Null;
     for (us, ios) in [(10_000.0, 40), (100_000.0, 20), (1_000_000.0, 10)] {
         report = checked(&room, us, ios);
-        let starved = |mode: &Value| mode["real"]["median_ns"].as_f64().unwrap() > 3e3 * us;
+        let starved = |mode: &Value| {
+            mode["real"]["median_ns"].as_f64().unwrap() > 3e3 * us
+                || mode["alike"].as_f64().unwrap() <= 0.5
+        };
         if !report["check"].as_array().unwrap().iter().any(starved) {
             break;
         }

@@ -8,6 +8,10 @@ pub(super) struct Lateness {
     deviation: f64,
     /// Factor by which the thread takes longer than expected to go on after a block.
     slow: f64,
+    /// Share of them that is forgotten with each plan without a measured timer.
+    forgotten: f64,
+    /// True if a plan was made without a timer measured since the one before.
+    untimed: bool,
     /// True if a timer or a block was measured since the last plan.
     timed: bool,
     blocked: bool,
@@ -19,9 +23,9 @@ const SLOWEST: f64 = 16.0;
 const LATEST: f64 = 2.0;
 /// Lateness of a timer, over the same, above which others had the core.
 const TAKEN: f64 = 8.0;
-/// Share of the measured values that is forgotten with each plan without a new measurement: otherwise one long delay
-/// would end all sleeps.
-const FORGOTTEN: f64 = 1.0 / 256.0;
+/// Smallest and largest share of the measured values that is forgotten with each plan without a new measurement:
+/// otherwise one long delay would end all sleeps.
+const FORGOTTEN: [f64; 2] = [1.0 / 256.0, 1.0 / 8.0];
 
 impl Lateness {
     pub(super) fn new() -> Lateness {
@@ -29,6 +33,8 @@ impl Lateness {
             mean: 0.0,
             deviation: 0.0,
             slow: 1.0,
+            forgotten: FORGOTTEN[1],
+            untimed: false,
             timed: false,
             blocked: false,
         }
@@ -49,6 +55,13 @@ impl Lateness {
     /// for which others had the core.
     pub(super) fn timer_was(&mut self, late: f64, expected: f64) -> f64 {
         let most = expected + self.timer().max(0.0);
+        // Where timers stay late, each sleep that is tried makes an I/O late. After a burst it does not.
+        if std::mem::take(&mut self.untimed) {
+            self.forgotten = match late > most {
+                true => (self.forgotten / 2.0).max(FORGOTTEN[0]),
+                false => FORGOTTEN[1],
+            };
+        }
         // A delay by a preemption or a host's pause says little about the next one, and must not end all sleeps: without
         // one nothing more is measured. Timers that stay late are known after a few.
         let over = late.min(LATEST * most) - expected - self.mean;
@@ -67,11 +80,12 @@ impl Lateness {
     /// Forgets a little of the values that were not measured since the last plan.
     pub(super) fn forget(&mut self) {
         if !std::mem::take(&mut self.timed) {
-            self.mean -= self.mean * FORGOTTEN;
-            self.deviation -= self.deviation * FORGOTTEN;
+            self.mean -= self.mean * self.forgotten;
+            self.deviation -= self.deviation * self.forgotten;
+            self.untimed = true;
         }
         if !std::mem::take(&mut self.blocked) {
-            self.slow += (1.0 - self.slow) * FORGOTTEN;
+            self.slow += (1.0 - self.slow) * FORGOTTEN[0];
         }
     }
 }

@@ -338,6 +338,30 @@ fn a_late_timer_now_and_then_does_not_end_the_sleeps() {
 }
 
 #[test]
+fn sleeps_that_a_burst_of_late_timers_ended_come_back_soon() {
+    let mut core = Core::new(Promised::Nothing);
+    let slept = |core: &mut Core, ios: usize| {
+        let slept = |_: &usize| {
+            core.io(READ, 70 * MICRO);
+            core.took(StepKind::Sleep)
+        };
+        (0..ios).filter(slept).count()
+    };
+    assert!(slept(&mut core, 1_000) > 900);
+    core.lag = 100 * MICRO;
+    slept(&mut core, 200);
+    assert_eq!(slept(&mut core, 64), 0, "sleeps that end too late are of no use");
+    core.lag = 0;
+    slept(&mut core, 2_000);
+    assert!(slept(&mut core, 1_000) > 900);
+    // Timers that stay late are tried ever more rarely.
+    core.lag = 100 * MICRO;
+    slept(&mut core, 20_000);
+    let tried = slept(&mut core, 20_000);
+    assert!((1..=20).contains(&tried), "{tried} sleeps");
+}
+
+#[test]
 fn sleeps_of_another_queue_say_nothing_of_this_queues_timers() {
     let mut core = Core::new(slo(110 * MICRO, 120 * MICRO));
     for _ in 0..2_000 {

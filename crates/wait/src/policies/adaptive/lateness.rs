@@ -25,7 +25,7 @@ const LATEST: f64 = 2.0;
 const TAKEN: f64 = 8.0;
 /// Smallest and largest share of the measured values that is forgotten with each plan without a new measurement:
 /// otherwise one long delay would end all sleeps.
-const FORGOTTEN: [f64; 2] = [1.0 / 256.0, 1.0 / 8.0];
+const FORGOTTEN: [f64; 2] = [1.0 / 256.0, 1.0 / 32.0];
 
 impl Lateness {
     pub(super) fn new() -> Lateness {

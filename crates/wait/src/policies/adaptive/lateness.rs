@@ -8,12 +8,11 @@ pub(super) struct Lateness {
     deviation: f64,
     /// Factor by which the thread takes longer than expected to go on after a block.
     slow: f64,
-    /// Share of them that is forgotten with each plan without a measured timer.
+    /// Share of the timers' lateness that is forgotten with each plan without a measured timer.
     forgotten: f64,
-    /// True if a plan was made without a timer measured since the one before.
-    untimed: bool,
-    /// True if a timer or a block was measured since the last plan.
-    timed: bool,
+    /// Number of plans made since a timer was measured; 1 before the first plan.
+    untimed: u32,
+    /// True if a block was measured since the last plan.
     blocked: bool,
 }
 
@@ -23,9 +22,11 @@ const SLOWEST: f64 = 16.0;
 const LATEST: f64 = 2.0;
 /// Lateness of a timer, over the same, above which others had the core.
 const TAKEN: f64 = 8.0;
-/// Smallest and largest share of the measured values that is forgotten with each plan without a new measurement:
-/// otherwise one long delay would end all sleeps.
-const FORGOTTEN: [f64; 2] = [1.0 / 256.0, 1.0 / 32.0];
+/// Share of the measured values that is forgotten with each plan without a new measurement: otherwise one long delay
+/// would end all sleeps.
+const FORGOTTEN: f64 = 1.0 / 256.0;
+/// The same for timers that were not found late again after a time without sleeps.
+const SOON_FORGOTTEN: f64 = 1.0 / 32.0;
 
 impl Lateness {
     pub(super) fn new() -> Lateness {
@@ -33,9 +34,8 @@ impl Lateness {
             mean: 0.0,
             deviation: 0.0,
             slow: 1.0,
-            forgotten: FORGOTTEN[1],
-            untimed: false,
-            timed: false,
+            forgotten: SOON_FORGOTTEN,
+            untimed: 1,
             blocked: false,
         }
     }
@@ -56,10 +56,10 @@ impl Lateness {
     pub(super) fn timer_was(&mut self, late: f64, expected: f64) -> f64 {
         let most = expected + self.timer().max(0.0);
         // Where timers stay late, each sleep that is tried makes an I/O late. After a burst it does not.
-        if std::mem::take(&mut self.untimed) {
+        if std::mem::take(&mut self.untimed) > 1 {
             self.forgotten = match late > most {
-                true => (self.forgotten / 2.0).max(FORGOTTEN[0]),
-                false => FORGOTTEN[1],
+                true => (self.forgotten / 2.0).max(FORGOTTEN),
+                false => SOON_FORGOTTEN,
             };
         }
         // A delay by a preemption or a host's pause says little about the next one, and must not end all sleeps: without
@@ -67,7 +67,6 @@ impl Lateness {
         let over = late.min(LATEST * most) - expected - self.mean;
         self.mean += over / 8.0;
         self.deviation += (over.abs() - self.deviation) / 8.0;
-        self.timed = true;
         (late - TAKEN * most).max(0.0)
     }
 
@@ -79,13 +78,13 @@ impl Lateness {
 
     /// Forgets a little of the values that were not measured since the last plan.
     pub(super) fn forget(&mut self) {
-        if !std::mem::take(&mut self.timed) {
+        if self.untimed > 0 {
             self.mean -= self.mean * self.forgotten;
             self.deviation -= self.deviation * self.forgotten;
-            self.untimed = true;
         }
+        self.untimed = self.untimed.saturating_add(1);
         if !std::mem::take(&mut self.blocked) {
-            self.slow += (1.0 - self.slow) * FORGOTTEN[0];
+            self.slow += (1.0 - self.slow) * FORGOTTEN;
         }
     }
 }

@@ -25,7 +25,8 @@ const TAKEN: f64 = 8.0;
 /// Share of the measured values that is forgotten with each plan without a new measurement: otherwise one long delay
 /// would end all sleeps.
 const FORGOTTEN: f64 = 1.0 / 256.0;
-/// The same for timers that were not found late again after a time without sleeps.
+/// Share of the timers' lateness that is forgotten with each plan without a measured timer, unless a sleep that was
+/// tried since found timers late still.
 const SOON_FORGOTTEN: f64 = 1.0 / 32.0;
 
 impl Lateness {

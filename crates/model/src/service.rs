@@ -133,6 +133,7 @@ impl ServiceModel {
     /// Starts an I/O at `now` and returns when the device finishes it, never before `now`.
     ///
     /// `now` should not decrease from call to call; an I/O that is given out of order still queues.
+    #[inline]
     pub fn start(&mut self, now: Nanos, direction: Direction, bytes: u32) -> Nanos {
         self.begin(now, direction, bytes, 1.0)
     }

@@ -63,7 +63,7 @@ impl<'r, 'a> CoreThreads<'r, 'a> {
         match self {
             CoreThreads::One(job, number) => {
                 stop.check(rings.max(1))?;
-                let next = job.until_ring(at, rings, &mut world.seat(job.cpu));
+                let next = job.until_ring(at, rings, &mut world.seat_alone(job.cpu));
                 if next <= MAX_RUN_TIME && job.goes_on() {
                     return Ok(Some((next, *number)));
                 }

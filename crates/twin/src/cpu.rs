@@ -180,9 +180,10 @@ impl Cpu {
         // An interrupt that comes while the CPU enters the state is taken at the end of the entry; while it leaves
         // the state, it executes nothing yet.
         let entered = self.spend(self.free, state.enter, Doing::Kernel);
-        let awake = entered.max(at) + state.exit;
+        let awake = entered.max(at).plus(state.exit);
         let idle = self.counted(entered, awake);
-        self.idled[state.state as usize] += idle;
+        let idled = &mut self.idled[state.state as usize];
+        *idled = idled.plus(idle);
         self.idle = (entered, awake);
         self.free = awake;
         if at >= self.from {
@@ -198,14 +199,14 @@ impl Cpu {
     /// Spends `time` from `at` on; returns the time at which it ends.
     #[inline]
     pub(crate) fn spend(&mut self, at: Nanos, time: Nanos, doing: Doing) -> Nanos {
-        // Both are far below 2^63: longer runs are refused.
-        let end = Nanos(at.0.wrapping_add(time.0));
+        // Longer runs are refused.
+        let end = at.plus(time);
         let counted = match at >= self.from {
             true => time,
             false => end.since(self.from),
         };
         let done = &mut self.done[doing as usize];
-        done.0 = done.0.wrapping_add(counted.0);
+        *done = done.plus(counted);
         self.free = end;
         self.latest = doing;
         end
@@ -215,7 +216,7 @@ impl Cpu {
     #[inline]
     pub(crate) fn uncharge(&mut self, end: Nanos, time: Nanos) {
         if end > self.from {
-            self.times.uncharged += time;
+            self.times.uncharged = self.times.uncharged.plus(time);
         }
     }
 

@@ -18,9 +18,11 @@ pub(crate) const MAX_NUMBERS: usize = 1 << 14;
 /// The latest time of an event that leaves room for [`NEVER`].
 pub(crate) const MAX_TIME: Nanos = Nanos((Event::MAX >> NUMBER) - 1);
 
+/// Returns the event of thread `number` at `at`, which is at most [`MAX_TIME`].
 #[inline]
 fn event(at: Nanos, number: usize) -> Event {
-    at.min(MAX_TIME).0 << NUMBER | number as u64
+    debug_assert!(at <= MAX_TIME);
+    at.0 << NUMBER | number as u64
 }
 
 #[inline]
@@ -75,7 +77,7 @@ impl EventQueue {
     pub(crate) fn add(&mut self, at: Nanos, number: usize) {
         let others = self.events.iter().map(|other| number_of(*other));
         debug_assert!(!others.clone().any(|other| other == number));
-        let event = event(at, number);
+        let event = event(at.min(MAX_TIME), number);
         self.events.push(event);
         let events = self.events.as_mut_slice();
         for place in (1..events.len()).rev() {
@@ -105,7 +107,8 @@ impl RingQueue {
         let places = rings.len().next_power_of_two();
         let mut winners = vec![NEVER; 2 * places];
         for (core, ring) in rings.iter().enumerate() {
-            winners[places + core] = ring.map_or(NEVER, |(at, thread)| event(at, thread));
+            let ring = ring.map(|(at, thread)| event(at.min(MAX_TIME), thread));
+            winners[places + core] = ring.unwrap_or(NEVER);
         }
         let mut losers = vec![NEVER; places];
         for one in (1..places).rev() {
@@ -125,8 +128,8 @@ impl RingQueue {
         (self.first != NEVER).then(|| (time_of(self.first), number_of(self.first)))
     }
 
-    /// Replaces the ring of `core`, which is the earliest, with the time and the thread of its next one, or with
-    /// none.
+    /// Replaces the ring of `core`, which is the earliest, with the time, at most [`MAX_TIME`], and the thread of
+    /// its next one, or with none.
     #[inline]
     pub(crate) fn replace_first(&mut self, core: usize, next: Option<(Nanos, usize)>) {
         let mut winner = next.map_or(NEVER, |(at, thread)| event(at, thread));

@@ -1,5 +1,6 @@
 //! I/Os of a job that are in flight.
 
+use crate::thread::is_single;
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{Class, Outstanding};
 use std::cmp::Reverse;
@@ -13,6 +14,8 @@ pub(crate) struct InFlightIo {
     /// Time of submission that the policy was told; zero for a policy that uses no times.
     submitted: Nanos,
     pub(crate) class: Class,
+    /// True for a write.
+    pub(crate) write: bool,
     /// Index of the job's load that the I/O belongs to.
     pub(crate) load: u16,
     /// Index of the I/O's tag in `tags`.
@@ -27,7 +30,7 @@ impl InFlightIo {
     /// Returns 0 for a read, 1 for a write.
     #[inline]
     pub(crate) fn side(&self) -> usize {
-        usize::from(self.class.direction() == Direction::Write)
+        usize::from(self.write)
     }
 
     /// Returns the time of submission that the policy was told; zero for a policy that uses no times.
@@ -77,6 +80,7 @@ impl InFlight {
             arrival: Nanos::ZERO,
             submitted: Nanos::ZERO,
             class: Class::new(Direction::Other, 0),
+            write: false,
             load: 0,
             place: 0,
             closed: true,
@@ -94,8 +98,11 @@ impl InFlight {
     }
 
     #[inline]
-    pub(crate) fn has_room(&self) -> bool {
-        self.used < self.tags.len()
+    pub(crate) fn has_room<const SHAPE: u8>(&self) -> bool {
+        match is_single(SHAPE) {
+            true => self.used == 0,
+            false => self.used < self.tags.len(),
+        }
     }
 
     #[inline]
@@ -105,8 +112,11 @@ impl InFlight {
 
     /// Returns a free entry, which must exist, for a new I/O.
     #[inline]
-    pub(crate) fn make(&mut self) -> &mut InFlightIo {
-        let tag = self.tags[self.used];
+    pub(crate) fn make<const SHAPE: u8>(&mut self) -> &mut InFlightIo {
+        let tag = match is_single(SHAPE) {
+            true => 0,
+            false => self.tags[self.used],
+        };
         self.used += 1;
         &mut self.ios[usize::from(tag)]
     }
@@ -126,14 +136,22 @@ impl InFlight {
     /// Submits the oldest I/O that is not submitted yet to the device, which finishes it at the time that `submit`
     /// returns; returns that I/O.
     #[inline(always)]
-    pub(crate) fn start(
+    pub(crate) fn start<const SHAPE: u8>(
         &mut self,
         submit: impl FnOnce(&InFlightIo) -> (Nanos, Nanos),
     ) -> &InFlightIo {
-        let tag = self.tags[self.live];
+        let tag = match is_single(SHAPE) {
+            true => 0,
+            false => self.tags[self.live],
+        };
         let io = &mut self.ios[usize::from(tag)];
         let (submitted, at) = submit(io);
         io.submitted = submitted;
+        if is_single(SHAPE) {
+            self.first = Finish { at, tag };
+            self.live = 1;
+            return io;
+        }
         io.place = self.live as u16;
         let finish = Finish { at, tag };
         if self.live == 0 {
@@ -184,12 +202,17 @@ impl InFlight {
 
     /// Removes and returns the first I/O, if it has finished by `at` and no I/O is waiting to be submitted.
     #[inline(always)]
-    pub(crate) fn finished(&mut self, at: Nanos) -> Option<&InFlightIo> {
+    pub(crate) fn finished<const SHAPE: u8>(&mut self, at: Nanos) -> Option<&InFlightIo> {
         let Finish { at: finish, tag } = self.first;
         if finish > at {
             return None;
         }
         debug_assert_eq!(self.live, self.used);
+        if is_single(SHAPE) {
+            (self.live, self.used) = (0, 0);
+            self.first = Finish::NEVER;
+            return Some(&self.ios[0]);
+        }
         self.live -= 1;
         self.used = self.live;
         if self.live == 0 {
@@ -207,9 +230,15 @@ impl InFlight {
 
     /// Returns the `count` I/Os that were removed last, if none has been created since.
     #[inline]
-    pub(crate) fn taken_out(&self, count: usize) -> impl Iterator<Item = &InFlightIo> {
-        let tags = self.tags[self.used..][..count].iter();
-        tags.map(|&tag| &self.ios[usize::from(tag)])
+    pub(crate) fn taken_out<const SHAPE: u8>(
+        &self,
+        count: usize,
+    ) -> impl Iterator<Item = &InFlightIo> {
+        let tags = match is_single(SHAPE) {
+            true => &[0],
+            false => &self.tags[self.used..][..count],
+        };
+        tags.iter().map(|&tag| &self.ios[usize::from(tag)])
     }
 }
 

@@ -31,6 +31,12 @@ enum Threads<'w> {
 }
 
 impl<'w> Beside<'w> {
+    /// The other hardware threads of a core whose jobs are all on one.
+    const NONE: Beside<'w> = Beside {
+        idle_from: Nanos::ZERO,
+        threads: Threads::None,
+    };
+
     /// Separates CPU number `own` from the others, of which those numbered `beside` belong to the same core.
     #[inline(always)]
     pub(crate) fn apart(
@@ -39,7 +45,7 @@ impl<'w> Beside<'w> {
         beside: &'w [usize],
     ) -> (&'w mut Cpu, Beside<'w>) {
         let (own, idle_from, threads) = match beside {
-            [] => (&mut cpus[own], Nanos::ZERO, Threads::None),
+            [] => return (&mut cpus[own], Beside::NONE),
             [one] => {
                 let both = cpus.get_disjoint_mut([own, *one]);
                 let [own, one] = both.expect("the threads of a core are there");
@@ -85,7 +91,22 @@ impl<'w> Beside<'w> {
     }
 }
 
-impl Seat<'_, '_> {
+impl<'w, 'a> Seat<'w, 'a> {
+    /// Returns the seat of a thread that is alone on its core.
+    #[inline(always)]
+    pub(crate) fn alone(
+        cpu: &'w mut Cpu,
+        costs: &'w StepCosts,
+        devices: &'w mut [Device<'a>],
+    ) -> Seat<'w, 'a> {
+        Seat {
+            cpu,
+            beside: Beside::NONE,
+            costs,
+            devices,
+        }
+    }
+
     /// Gives the CPU to `job`, at `at` or after the threads that requested it earlier.
     #[inline(always)]
     pub(crate) fn take(&mut self, job: usize, at: Nanos, cause: Cause) -> Got {
@@ -118,7 +139,7 @@ impl Seat<'_, '_> {
         if !self.alone_from(at) {
             return self.switch_beside(at, before);
         }
-        let end = self.cpu.spend(at, before + switch, Doing::Kernel);
+        let end = self.cpu.spend(at, before.plus(switch), Doing::Kernel);
         self.cpu.uncharge(end, uncharged);
         end
     }
@@ -139,7 +160,7 @@ impl Seat<'_, '_> {
         if !self.alone_from(got.at) {
             return self.wake_beside(got, handler, after);
         }
-        let time = handler + wake + after;
+        let time = handler.plus(wake).plus(after);
         let end = self.cpu.spend(got.at, time, Doing::Kernel);
         if got.idle {
             self.cpu.uncharge(end - after, uncharged);

@@ -88,7 +88,7 @@ impl ColdStart {
             Some(product) => product / (idle + half),
             None => (u128::from(grows) * u128::from(idle) / u128::from(idle + half)) as u64,
         };
-        self.least + Nanos(grown)
+        self.least.plus(Nanos(grown))
     }
 }
 

@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) const MAX_RUN_TIME: Nanos = Nanos(MAX_TIME.0 / 2);
 
 /// Number of turns between two reads of the flag.
-const INTERVAL: u32 = 1 << 14;
+const INTERVAL: i64 = 1 << 14;
 
 /// A flag that stops a run, read at intervals.
 pub(crate) struct Stop<'s> {
     flag: Option<&'s AtomicBool>,
-    /// Turns left until the flag is read.
-    left: u32,
+    /// Turns left until the flag is read, none if below 1.
+    left: i64,
 }
 
 impl<'s> Stop<'s> {
@@ -33,10 +33,10 @@ impl<'s> Stop<'s> {
     /// [`TwinError::Stopped`], if the flag is set.
     #[inline]
     pub(crate) fn check(&mut self, turns: u32) -> Result<(), TwinError> {
-        self.left = self.left.saturating_sub(turns);
-        match self.left {
-            0 => self.read(),
-            _ => Ok(()),
+        self.left -= i64::from(turns);
+        match self.left > 0 {
+            true => Ok(()),
+            false => self.read(),
         }
     }
 

@@ -6,9 +6,13 @@
 
 mod poll;
 mod queue;
+mod shape;
 
 pub(crate) use queue::DeviceQueue;
+pub(crate) use shape::{SEVERAL, Shape, is_plain, is_single};
 
+use crate::cpu::Cpu;
+use crate::device::Device;
 use crate::in_flight::InFlightIo;
 use crate::io_log::{IoCounts, IoLog};
 use crate::oracle::OracleState;
@@ -20,6 +24,7 @@ use crate::stop::MAX_RUN_TIME;
 use joulio_job::{IoStatistics, Job, Load};
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{Class, Policy, Slept, Step, StepKind, StepSet, WaitCounters};
+use shape::{ONE, ONE_SINGLE, PLAIN, PLAIN_SINGLE};
 
 /// Phase of a job: its next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,23 +42,6 @@ pub(crate) enum ThreadPhase {
     /// The thread has ended: no I/O is left to issue.
     Ended,
 }
-
-/// Features that a job's loop needs; there is a loop for each shape, without the code that the shape does not need.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// One device, and only the usual features: the policy plans the same step for every wait and is told of no
-    /// events, interrupts come at once, the job neither stalls nor draws sizes, and there is no scheduler.
-    Plain,
-    /// One device, with any feature.
-    One,
-    /// Several devices, with any feature.
-    Several,
-}
-
-/// [`Shape`]s, as parameters of functions.
-pub(crate) const PLAIN: u8 = 0;
-pub(crate) const ONE: u8 = 1;
-pub(crate) const SEVERAL: u8 = 2;
 
 /// Next action of a job, and its time.
 pub(crate) type Next = (ThreadPhase, Nanos);
@@ -251,7 +239,9 @@ impl<'a> JobThread<'a> {
     pub(crate) fn until(&mut self, at: Nanos, limit: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         match self.shape {
             Shape::Plain => self.until_of::<PLAIN>(at, limit, seat),
+            Shape::PlainSingle => self.until_of::<PLAIN_SINGLE>(at, limit, seat),
             Shape::One => self.until_of::<ONE>(at, limit, seat),
+            Shape::OneSingle => self.until_of::<ONE_SINGLE>(at, limit, seat),
             Shape::Several => self.until_of::<SEVERAL>(at, limit, seat),
         }
     }
@@ -313,7 +303,9 @@ impl<'a> JobThread<'a> {
     pub(crate) fn until_ring(&mut self, at: Nanos, rings: u32, seat: &mut Seat<'_, '_>) -> Nanos {
         match self.shape {
             Shape::Plain => self.rings::<PLAIN>(at, rings, seat),
+            Shape::PlainSingle => self.rings::<PLAIN_SINGLE>(at, rings, seat),
             Shape::One => self.rings::<ONE>(at, rings, seat),
+            Shape::OneSingle => self.rings::<ONE_SINGLE>(at, rings, seat),
             Shape::Several => self.rings::<SEVERAL>(at, rings, seat),
         }
     }
@@ -325,13 +317,13 @@ impl<'a> JobThread<'a> {
         let is_rare = !self.queue.schedule.is_plain();
         let more = self.coalescing.is_some() || costs.scheduler.is_some() || is_rare;
         let counts = self.oracle.is_some() || self.own.is_some() || self.log.is_some();
-        match (
-            self.others.is_empty(),
-            planned && !learns && !more && !counts,
-        ) {
-            (true, true) => Shape::Plain,
-            (true, false) => Shape::One,
-            (false, _) => Shape::Several,
+        let plain = planned && !learns && !more && !counts;
+        match (self.others.is_empty(), plain, self.job.iodepth == 1) {
+            (true, true, false) => Shape::Plain,
+            (true, true, true) => Shape::PlainSingle,
+            (true, false, false) => Shape::One,
+            (true, false, true) => Shape::OneSingle,
+            (false, _, _) => Shape::Several,
         }
     }
 
@@ -343,22 +335,30 @@ impl<'a> JobThread<'a> {
         mut rings: u32,
         seat: &mut Seat<'_, '_>,
     ) -> Nanos {
-        while at <= MAX_RUN_TIME && self.phase != ThreadPhase::Ended {
-            if self.phase == ThreadPhase::Ring {
-                if rings == 0 {
-                    break;
-                }
-                rings -= 1;
+        while at <= MAX_RUN_TIME {
+            match self.phase {
+                ThreadPhase::Ring if rings == 0 => break,
+                ThreadPhase::Ring => rings -= 1,
+                ThreadPhase::Ended => break,
+                _ => {}
             }
-            at = self.round::<SHAPE>(at, seat);
+            at = self.round::<SHAPE>(at, seat.cpu, seat.costs, seat.devices);
         }
         at
     }
 
     /// Runs the phases of an I/O in their order, from the present one on, so that each leads into the next. There
-    /// is no loop here, so that the compiler prepares nothing for another round.
+    /// is no loop here, so that the compiler prepares nothing for another round, and it sees that the core is the job's
+    /// alone.
     #[inline(never)]
-    fn round<const SHAPE: u8>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+    fn round<const SHAPE: u8>(
+        &mut self,
+        at: Nanos,
+        cpu: &mut Cpu,
+        costs: &StepCosts,
+        devices: &mut [Device<'_>],
+    ) -> Nanos {
+        let seat = &mut Seat::alone(cpu, costs, devices);
         let (mut phase, mut at) = (self.phase, at);
         if phase == ThreadPhase::Ring {
             (phase, at) = (ThreadPhase::Poll, self.ring::<SHAPE>(at, seat));
@@ -413,7 +413,7 @@ impl<'a> JobThread<'a> {
                 self.queue_mut::<SHAPE>(index).left = self.job.number_ios.unwrap_or(u64::MAX);
             }
             self.before = self.counters;
-            if SHAPE != PLAIN
+            if !is_plain(SHAPE)
                 && let Some(log) = &mut self.log
             {
                 log.begin(IoCounts {
@@ -444,8 +444,8 @@ impl<'a> JobThread<'a> {
             }
             return (ThreadPhase::Poll, at);
         }
-        let mut work = seat.costs.enter + std::mem::take(&mut self.making);
-        if SHAPE != PLAIN
+        let mut work = seat.costs.enter.plus(std::mem::take(&mut self.making));
+        if !is_plain(SHAPE)
             && let Some(scheduler) = &seat.costs.scheduler
         {
             let cost = &scheduler[usize::from(self.chilled)];
@@ -473,13 +473,13 @@ impl<'a> JobThread<'a> {
             true => &mut self.queue,
             false => &mut self.others[index - 1],
         };
-        if SHAPE != PLAIN && queue.schedule.stalls() && queue.in_flight.is_empty() {
+        if !is_plain(SHAPE) && queue.schedule.stalls() && queue.in_flight.is_empty() {
             queue.schedule.drained(at);
         }
-        while queue.in_flight.has_room() && queue.left > 0 {
-            let due = match SHAPE {
-                PLAIN => queue.schedule.due_plain(at),
-                _ => queue.schedule.due(at),
+        while queue.in_flight.has_room::<SHAPE>() && queue.left > 0 {
+            let due = match is_plain(SHAPE) {
+                true => queue.schedule.due_plain(at),
+                false => queue.schedule.due(at),
             };
             let Some(due) = due else {
                 break;
@@ -491,14 +491,20 @@ impl<'a> JobThread<'a> {
             } else {
                 Nanos::ZERO
             };
-            let io = queue.in_flight.make();
-            io.arrival = due.arrival + app;
-            io.class = load.classes[usize::from(due.direction == Direction::Write)];
+            let io = queue.in_flight.make::<SHAPE>();
+            io.arrival = due.arrival.plus(app);
+            io.write = due.direction == Direction::Write;
+            io.class = load.classes[io.side()];
             io.load = due.load as u16;
-            io.closed = due.closed;
+            if !is_plain(SHAPE) {
+                io.closed = due.closed;
+            }
             io.measured = measured;
-            self.making += load.making;
+            self.making = self.making.plus(load.making);
             queue.left -= 1;
+            if is_single(SHAPE) {
+                break;
+            }
         }
     }
 
@@ -506,7 +512,7 @@ impl<'a> JobThread<'a> {
     /// ends.
     #[inline(always)]
     fn ring<const SHAPE: u8>(&mut self, mut at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
-        let scheduler = seat.costs.scheduler.filter(|_| SHAPE != PLAIN);
+        let scheduler = seat.costs.scheduler.filter(|_| !is_plain(SHAPE));
         let locked = scheduler.map(|cost| cost[usize::from(self.chilled)].locked);
         let start = at;
         for index in 0..self.queues::<SHAPE>() {
@@ -531,7 +537,7 @@ impl<'a> JobThread<'a> {
         locked: Option<[Nanos; 2]>,
         seat: &mut Seat<'_, '_>,
     ) -> Nanos {
-        let timed = SHAPE != PLAIN && self.timed;
+        let timed = !is_plain(SHAPE) && self.timed;
         let queue = match SHAPE != SEVERAL || index == 0 {
             true => &mut self.queue,
             false => &mut self.others[index - 1],
@@ -539,7 +545,7 @@ impl<'a> JobThread<'a> {
         let device = &mut seat.devices[queue.device];
         while queue.in_flight.has_made() {
             let rung = at;
-            let io = queue.in_flight.start(|io| {
+            let io = queue.in_flight.start::<SHAPE>(|io| {
                 if let Some(locked) = locked {
                     at = device.lock(at, locked[io.side()]);
                 }
@@ -553,6 +559,9 @@ impl<'a> JobThread<'a> {
                     queue.policy.waited(rung - made, at);
                 }
                 queue.policy.submitted(io.class, at);
+            }
+            if is_single(SHAPE) {
+                break;
             }
         }
         at
@@ -585,7 +594,7 @@ impl<'a> JobThread<'a> {
         let mut next = Nanos::MAX;
         for index in 0..self.queues::<SHAPE>() {
             let queue = self.queue::<SHAPE>(index);
-            if queue.in_flight.has_room() && queue.left > 0 && at < self.end {
+            if queue.in_flight.has_room::<SHAPE>() && queue.left > 0 && at < self.end {
                 next = next.min(queue.schedule.next());
             }
         }

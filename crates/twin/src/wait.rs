@@ -9,7 +9,7 @@ mod user;
 use crate::TwinError;
 use crate::cpu::{Cause, Got};
 use crate::seat::Seat;
-use crate::thread::{JobThread, Next, PLAIN, SEVERAL, ThreadPhase, Wakening};
+use crate::thread::{JobThread, Next, SEVERAL, ThreadPhase, Wakening, is_plain};
 use joulio_model::MachineProfile;
 use joulio_units::Nanos;
 use joulio_wait::{Outstanding, Policy, Step, StepKind};
@@ -39,7 +39,7 @@ impl JobThread<'_> {
     pub(crate) fn wait<const SHAPE: u8>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         let deadline = self.deadline::<SHAPE>(at);
         let step = match self.fixed {
-            Some(step) if SHAPE == PLAIN => step,
+            Some(step) if is_plain(SHAPE) => step,
             _ => match self.plan::<SHAPE>(at, deadline, seat) {
                 Some(step) => step,
                 None => return (ThreadPhase::Ended, at),
@@ -122,7 +122,10 @@ impl JobThread<'_> {
                 self.timer_woke::<SHAPE>(start, until, at, seat),
             ),
             Wakening::Block { start, interrupted } => {
-                let awake = self.block_over::<SHAPE>(start, interrupted, at, seat);
+                let awake = match interrupted {
+                    true => self.block_over::<SHAPE>(start, Cause::Interrupt, at, seat),
+                    false => self.block_timed_out::<SHAPE>(start, at, seat),
+                };
                 (ThreadPhase::Poll, awake)
             }
         }
@@ -208,8 +211,8 @@ impl JobThread<'_> {
         let over = self.first::<SHAPE>() <= end;
         self.counters.sleeps += 1;
         self.counters.oversleeps += u64::from(over);
-        self.counters.slept += end - start;
-        self.counters.overslept += end - until;
+        self.counters.slept = self.counters.slept.plus(end - start);
+        self.counters.overslept = self.counters.overslept.plus(end - until);
         if !over {
             // The polls that found this out.
             let queues = self.queues::<SHAPE>() as u64;
@@ -235,7 +238,7 @@ impl JobThread<'_> {
         self.counters.empty_polls += queues;
         let start = seat.spin(at, Nanos(queues * seat.costs.poll.0));
         let asleep = seat.switch(start, seat.costs.block_before);
-        let raised = if SHAPE == PLAIN {
+        let raised = if is_plain(SHAPE) {
             self.first::<SHAPE>()
         } else {
             self.raised::<SHAPE>()
@@ -266,29 +269,35 @@ impl JobThread<'_> {
         raised.min().unwrap_or(Nanos::MAX)
     }
 
+    #[inline(never)]
+    fn block_timed_out<const SHAPE: u8>(
+        &mut self,
+        start: Nanos,
+        at: Nanos,
+        seat: &mut Seat<'_, '_>,
+    ) -> Nanos {
+        self.block_over::<SHAPE>(start, Cause::Timer, at, seat)
+    }
+
+    /// Goes on after a block that `cause` ended.
     #[inline(always)]
     fn block_over<const SHAPE: u8>(
         &mut self,
         start: Nanos,
-        interrupted: bool,
+        cause: Cause,
         at: Nanos,
         seat: &mut Seat<'_, '_>,
     ) -> Nanos {
-        let cause = if interrupted {
-            Cause::Interrupt
-        } else {
-            Cause::Timer
-        };
         let got = seat.take(self.place, at, cause);
         self.chill(&got);
         let costs = seat.costs;
         let end = seat.wake(got, cause.handler(costs), costs.block_after);
         self.counters.blocks += 1;
-        self.counters.blocked += end - start;
-        if interrupted {
+        self.counters.blocked = self.counters.blocked.plus(end - start);
+        if cause == Cause::Interrupt {
             self.counters.wakes += 1;
             self.counters.interrupts += 1;
-            self.announced = if SHAPE == PLAIN { 1 } else { self.threshold() };
+            self.announced = if is_plain(SHAPE) { 1 } else { self.threshold() };
         } else {
             self.woke::<SHAPE>(end);
         }

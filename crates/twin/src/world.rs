@@ -19,6 +19,12 @@ pub(crate) struct World<'a> {
 }
 
 impl<'a> World<'a> {
+    /// Returns the seat of a thread on `cpu` that is alone on its core.
+    #[inline(always)]
+    pub(crate) fn seat_alone(&mut self, cpu: usize) -> Seat<'_, 'a> {
+        Seat::alone(&mut self.cpus[cpu], &self.costs, &mut self.devices)
+    }
+
     /// Returns the seat of a thread that has its turn on `cpu`.
     #[inline(always)]
     pub(crate) fn seat(&mut self, cpu: usize) -> Seat<'_, 'a> {

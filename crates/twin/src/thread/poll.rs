@@ -1,6 +1,6 @@
 //! Polls of a job, and the completions that they take.
 
-use super::{JobThread, Next, PLAIN, SEVERAL, ThreadPhase};
+use super::{JobThread, Next, SEVERAL, ThreadPhase, is_plain, is_single};
 use crate::io_log::IoCounts;
 use crate::seat::Seat;
 use joulio_units::Nanos;
@@ -25,23 +25,27 @@ impl JobThread<'_> {
             return (ThreadPhase::Wait, at);
         }
         // All completions that are there now; the time to take them makes no later ones visible to this poll.
-        let timed = SHAPE != PLAIN && self.timed;
+        let timed = !is_plain(SHAPE) && self.timed;
         let seen = if timed { at } else { Nanos::ZERO };
         let mut work = seat.costs.leave;
         let cold = self.cold.take();
         if let Some(idle) = cold {
-            work += seat.costs.cold.after(idle);
+            work = work.plus(seat.costs.cold.after(idle));
         }
-        self.chilled = cold.is_some();
+        if !is_plain(SHAPE) {
+            self.chilled = cold.is_some();
+        }
         let mut end = at;
         let mut announced = std::mem::take(&mut self.announced);
-        for index in 0..self.queues::<SHAPE>() {
-            self.queue_mut::<SHAPE>(index).ended = 0;
+        if !is_single(SHAPE) {
+            for index in 0..self.queues::<SHAPE>() {
+                self.queue_mut::<SHAPE>(index).ended = 0;
+            }
         }
         let mut index = 0;
         loop {
             let queue = self.queue_mut::<SHAPE>(index);
-            let Some(io) = queue.in_flight.finished(at) else {
+            let Some(io) = queue.in_flight.finished::<SHAPE>(at) else {
                 index += 1;
                 if index == self.queues::<SHAPE>() {
                     break;
@@ -50,7 +54,9 @@ impl JobThread<'_> {
             };
             let (class, submitted, side) = (io.class, io.submitted(), io.side());
             let load = usize::from(io.load);
-            queue.ended += 1;
+            if !is_single(SHAPE) {
+                queue.ended += 1;
+            }
             let is_direct = self.is_direct::<SHAPE>(index);
             match announced.checked_sub(1) {
                 _ if is_direct => {}
@@ -66,12 +72,12 @@ impl JobThread<'_> {
                 // Meanwhile the other hardware thread of the core may begin or end something.
                 end = seat.work(end, std::mem::take(&mut work));
             }
-            work += seat.costs.complete;
+            work = work.plus(seat.costs.complete);
             if self.in_parts {
                 end = seat.work(end, std::mem::take(&mut work));
                 end = self.other_parts(load, is_direct, end, seat);
             }
-            if SHAPE != PLAIN
+            if !is_plain(SHAPE)
                 && let Some(scheduler) = &seat.costs.scheduler
             {
                 let cost = &scheduler[usize::from(self.chilled)];
@@ -82,6 +88,9 @@ impl JobThread<'_> {
                 let policy = &mut self.queue_mut::<SHAPE>(index).policy;
                 policy.completed(class, submitted, seen);
             }
+            if is_single(SHAPE) {
+                break;
+            }
         }
         end = seat.work(end, work);
         if SHAPE == SEVERAL {
@@ -89,28 +98,30 @@ impl JobThread<'_> {
         }
         // The driver masks its vector at the end of a block; completions up to that time have raised interrupts.
         self.armed &= !self.masks;
-        self.notified |= self.posted;
+        if SHAPE == SEVERAL {
+            self.notified |= self.posted;
+        }
         for index in 0..self.queues::<SHAPE>() {
             let queue = match SHAPE != SEVERAL || index == 0 {
                 true => &self.queue,
                 false => &self.others[index - 1],
             };
-            let ended = queue.in_flight.taken_out(queue.ended);
+            let ended = queue.in_flight.taken_out::<SHAPE>(queue.ended);
             for io in ended.filter(|io| io.measured) {
                 let (latency, load) = (end.since(io.arrival), &self.loads[usize::from(io.load)]);
                 let completed = &mut seat.devices[queue.device].completed;
                 completed[io.side()].success(latency, u64::from(load.bytes));
-                if SHAPE != PLAIN
+                if !is_plain(SHAPE)
                     && let Some(own) = &mut self.own
                 {
                     own.success(latency, u64::from(load.bytes));
                 }
-                if SHAPE != PLAIN
+                if !is_plain(SHAPE)
                     && let Some(oracle) = &mut self.oracle
                 {
                     oracle.completed(latency);
                 }
-                if SHAPE != PLAIN
+                if !is_plain(SHAPE)
                     && let Some(log) = &mut self.log
                 {
                     log.ended(IoCounts {

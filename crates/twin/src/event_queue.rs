@@ -80,13 +80,14 @@ impl EventQueue {
         let event = event(at.min(MAX_TIME), number);
         self.events.push(event);
         let events = self.events.as_mut_slice();
-        for place in (1..events.len()).rev() {
-            let before = events[place - 1];
-            if before > event {
-                break;
-            }
-            (events[place - 1], events[place]) = (event, before);
+        let mut place = events.len() - 1;
+        while let Some(&before) = events[..place].last()
+            && before < event
+        {
+            events[place] = before;
+            place -= 1;
         }
+        events[place] = event;
     }
 }
 

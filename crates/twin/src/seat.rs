@@ -47,8 +47,11 @@ impl<'w> Beside<'w> {
         let (own, idle_from, threads) = match beside {
             [] => return (&mut cpus[own], Beside::NONE),
             [one] => {
-                let both = cpus.get_disjoint_mut([own, *one]);
-                let [own, one] = both.expect("the threads of a core are there");
+                let (before, after) = cpus.split_at_mut(own.max(*one));
+                let (own, one) = match own < *one {
+                    true => (&mut before[own], &after[0]),
+                    false => (&mut after[0], &before[*one]),
+                };
                 (own, one.free, Threads::One(one))
             }
             _ => Beside::several(cpus, own, beside),
@@ -86,7 +89,7 @@ impl<'w> Beside<'w> {
         };
         match slowdown == 1.0 {
             true => time,
-            false => Nanos::nearest(time.0 as f64 * slowdown),
+            false => time.scaled(slowdown),
         }
     }
 }

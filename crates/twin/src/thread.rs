@@ -379,6 +379,13 @@ impl<'a> JobThread<'a> {
         if phase == ThreadPhase::Poll {
             (phase, at) = self.poll::<SHAPE>(at, seat);
         }
+        // After a sleep the policy may plan once more for the same I/O.
+        if !is_plain(SHAPE) && phase == ThreadPhase::Wait {
+            (phase, at) = self.wait::<SHAPE>(at, seat);
+            if phase == ThreadPhase::Poll && at <= MAX_RUN_TIME {
+                (phase, at) = self.poll::<SHAPE>(at, seat);
+            }
+        }
         if phase == ThreadPhase::Issue {
             (phase, at) = self.issue::<SHAPE>(at, seat);
         }

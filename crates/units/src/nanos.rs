@@ -52,6 +52,14 @@ impl Nanos {
         self.0 as f64 / 1e9
     }
 
+    /// Returns the length times `factor`, rounded to the nearest whole number; both lengths are below 2^63 ns, 292
+    /// years.
+    #[inline]
+    pub fn scaled(self, factor: f64) -> Nanos {
+        // From and to a signed number a conversion is one instruction.
+        Nanos((self.0 as i64 as f64 * factor + 0.5) as i64 as u64)
+    }
+
     /// Returns the sum of two times that are both below 2^63 ns, 292 years: an instruction, where `+` has to saturate.
     #[inline]
     pub const fn plus(self, other: Nanos) -> Nanos {

@@ -22,6 +22,7 @@ pub use error::CalibrateError;
 use joulio_cpu::allowed_cpus;
 use joulio_energy::{Processor, Root};
 use joulio_model::{DeviceProfile, MachineProfile};
+use joulio_wait::{StepKind, StepSet, Waiter};
 use joulio_workload::{Spoiled, Stop};
 use reads::CalibratePlace;
 use watch::Watch;
@@ -48,13 +49,22 @@ pub struct Calibration {
     pub spoiled: Vec<Spoiled>,
 }
 
+/// Returns the steps that this machine has.
+fn steps() -> StepSet {
+    let can = Waiter::new().can();
+    match Waiter::may_receive() {
+        Ok(()) => can.with(StepKind::UserInterrupt),
+        Err(_) => can,
+    }
+}
+
 impl Calibration {
     /// Default number of rounds: other programs leave at least one of them undisturbed.
     pub const ROUNDS: u32 = 10;
 
     /// Measures this machine's times in `rounds` rounds and keeps the quietest; ten rounds take about 15 seconds.
-    /// Figures that cannot be measured are taken from `base`. With `strict` the measurement ends as soon as it is found
-    /// to be spoiled.
+    /// Figures that cannot be measured are taken from `base`, except for those of steps that this machine does not have.
+    /// With `strict` the measurement ends as soon as it is found to be spoiled.
     ///
     /// # Errors
     /// The process may not use two CPUs, the measurement was stopped or (with `strict`) spoiled, or a step of it
@@ -73,7 +83,7 @@ impl Calibration {
             return Err(CalibrateError::Interrupted);
         }
         let processor = Processor::of(&Root::system()).name;
-        let profile = profile::calibrated(base, &processor, &times);
+        let profile = profile::calibrated(base, &processor, &times, steps());
         profile.validate()?;
         Ok(Calibration {
             processor,

@@ -4,12 +4,20 @@ use super::error::CalibrateError;
 use super::measure::{StepTimes, WAITS};
 use super::spread::Spread;
 use crate::profile_text::profile_text;
+use joulio_model::machine::CoreWatts;
 use joulio_model::machine::costs::{Costs, IdleCosts, IdleState, PathCosts};
 use joulio_model::{Figure, FigureKind, MachineProfile};
+use joulio_wait::{StepKind, StepSet};
 use std::collections::BTreeMap;
 
-/// Returns `base` with the times of this machine in place of its own.
-pub fn calibrated(base: &MachineProfile, processor: &str, times: &StepTimes) -> MachineProfile {
+/// Returns `base` with the times of this machine in place of its own, without the figures of steps that are not in
+/// `can`.
+pub fn calibrated(
+    base: &MachineProfile,
+    processor: &str,
+    times: &StepTimes,
+    can: StepSet,
+) -> MachineProfile {
     MachineProfile {
         name: "calibrated".into(),
         description: format!(
@@ -20,14 +28,30 @@ pub fn calibrated(base: &MachineProfile, processor: &str, times: &StepTimes) -> 
         // The base's figures are kept only if it describes this processor: these are not measured.
         frequency: base.frequency.clone().filter(|_| base.fits(processor)),
         tdp_watts: base.tdp_watts.clone().filter(|_| base.fits(processor)),
-        costs: Some(costs(base, times)),
+        costs: Some(costs(base, times, can)),
+        core_watts: core_watts(&base.core_watts, can),
         // The PCIe link of this machine's slots was not measured.
         link: base.link.clone().filter(|_| base.fits(processor)),
         ..base.clone()
     }
 }
 
-fn costs(base: &MachineProfile, times: &StepTimes) -> Costs {
+/// Returns true if the CPU has user-level waits.
+fn waits(can: StepSet) -> bool {
+    can.has(StepKind::Pause) || can.has(StepKind::Monitor)
+}
+
+fn core_watts(base: &CoreWatts, can: StepSet) -> CoreWatts {
+    let kept = |figure: &Option<Figure>| figure.clone().filter(|_| waits(can));
+    CoreWatts {
+        pause_c01: kept(&base.pause_c01),
+        pause_c02: kept(&base.pause_c02),
+        monitor: kept(&base.monitor),
+        ..base.clone()
+    }
+}
+
+fn costs(base: &MachineProfile, times: &StepTimes, can: StepSet) -> Costs {
     let old = base.costs.as_ref();
     let kept = |of: fn(&Costs) -> &Figure, value: f64, source: &str| match old {
         Some(old) => of(old).clone(),
@@ -70,8 +94,12 @@ fn costs(base: &MachineProfile, times: &StepTimes) -> Costs {
         cold_slowdown: old.and_then(|old| old.cold_slowdown.clone()),
         charged_share: None,
         file_system_ns: old.and_then(|old| old.file_system_ns.clone()),
-        user_interrupt_ns: old.and_then(|old| old.user_interrupt_ns.clone()),
-        pause_exit_ns: old.and_then(|old| old.pause_exit_ns.clone()),
+        user_interrupt_ns: old
+            .and_then(|old| old.user_interrupt_ns.clone())
+            .filter(|_| can.has(StepKind::UserInterrupt)),
+        pause_exit_ns: old
+            .and_then(|old| old.pause_exit_ns.clone())
+            .filter(|_| waits(can)),
         uring: old.and_then(|old| old.uring.clone()),
         sqpoll: old.and_then(|old| old.sqpoll.clone()),
         scheduler: old.map_or_else(BTreeMap::new, |old| old.scheduler.clone()),
@@ -229,6 +257,12 @@ mod tests {
     use super::*;
     use joulio_units::Nanos;
 
+    /// Steps that every machine has.
+    const BASIC: StepSet = StepSet::NONE
+        .with(StepKind::Spin)
+        .with(StepKind::Sleep)
+        .with(StepKind::Block);
+
     fn times() -> StepTimes {
         let spread = |median: f64| Spread {
             median,
@@ -259,19 +293,37 @@ mod tests {
     fn what_is_written_is_read_back_the_same_and_is_a_valid_profile() {
         for base in MachineProfile::names() {
             let base = MachineProfile::builtin(base).unwrap();
-            let profile = calibrated(&base, "a processor", &times());
-            let text = text(&profile, false).unwrap();
-            let read = MachineProfile::parse(&text, "x.toml").unwrap();
-            assert_eq!(read, profile, "{text}");
-            assert!(text.contains("\ncrossing_ns = { value = 100"), "{text}");
-            assert!(text.contains("\n[costs.user]\n"), "{text}");
+            for can in [BASIC, BASIC.with(StepKind::Pause).with(StepKind::Monitor)] {
+                let profile = calibrated(&base, "a processor", &times(), can);
+                let text = text(&profile, false).unwrap();
+                let read = MachineProfile::parse(&text, "x.toml").unwrap();
+                assert_eq!(read, profile, "{text}");
+                assert!(text.contains("\ncrossing_ns = { value = 100"), "{text}");
+                assert!(text.contains("\n[costs.user]\n"), "{text}");
+            }
         }
+    }
+
+    #[test]
+    fn steps_that_this_cpu_does_not_have_are_not_in_its_profile() {
+        let base = MachineProfile::builtin("xeon-8558").unwrap();
+        let has = |can: StepSet| {
+            let profile = calibrated(&base, "a processor", &times(), can);
+            let costs = profile.costs.unwrap();
+            let waits = profile.core_watts.monitored().is_some();
+            assert_eq!(waits, profile.core_watts.pause_c01.is_some());
+            assert_eq!(waits, costs.pause_exit_ns.is_some());
+            [waits, costs.user_interrupt_ns.is_some()]
+        };
+        assert_eq!(has(BASIC), [false, false]);
+        assert_eq!(has(BASIC.with(StepKind::Pause)), [true, false]);
+        assert_eq!(has(BASIC.with(StepKind::UserInterrupt)), [false, true]);
     }
 
     #[test]
     fn the_parts_of_a_wake_add_up_to_what_was_measured() {
         let base = MachineProfile::builtin("generic-server").unwrap();
-        let costs = costs(&base, &times());
+        let costs = costs(&base, &times(), BASIC);
         let woken = costs.interrupt_ns.value + costs.wake_ns.value;
         assert_eq!(woken + costs.user.block_ns.value / 2.0, 5_000.0);
         let others = costs.crossing_ns.value + costs.switch_ns.value + costs.wake_ns.value;

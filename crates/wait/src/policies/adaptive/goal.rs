@@ -93,6 +93,15 @@ impl Promised {
             _ => 0.0,
         }
     }
+
+    /// Returns the delay in nanoseconds that any I/O may have, and the share of its own time; zero if latencies are
+    /// promised that do not depend on polling's.
+    pub(super) fn allowances(&self) -> (f64, f64) {
+        match self {
+            Promised::Budget { share, floor, .. } => (floor.0 as f64, *share),
+            _ => (0.0, 0.0),
+        }
+    }
 }
 
 impl Default for Promised {

@@ -306,11 +306,14 @@ impl Costing<'_> {
         }
     }
 
-    /// Returns the plan for I/Os of which little is known, with latencies `promised` or not.
-    pub(super) fn unknown(&self, promised: bool) -> Plan {
+    /// Returns the plan for I/Os of which little is known, but that some took `shortest` nanoseconds or more, with
+    /// latencies `promised` or not.
+    pub(super) fn unknown(&self, promised: bool, shortest: f64) -> Plan {
         // Nothing else is known of them either: an I/O may be as late as a block makes it.
         let late = self.block(0.0, 1e12).delay * (1.0 + self.chain) + self.nap;
-        let harmless = |promise: &Promise| promise.risk(late, 1.0) == 0.0;
+        let harmless = |promise: &Promise| {
+            promise.risk(late, 1.0) == 0.0 || promise.harmless_from(late) <= shortest
+        };
         match self.promise.is_some_and(harmless) {
             true => Plan::watch(StepKind::Block, Then::Longest),
             false => Plan::unknown(promised),

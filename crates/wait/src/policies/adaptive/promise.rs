@@ -121,6 +121,10 @@ pub(super) struct Promise {
     nearest: u64,
     /// Least slack of a limit; infinite where nothing is promised.
     slack: f64,
+    /// Delay that any I/O may have; and the multiple of a delay from which on an I/O may have it, whatever others take:
+    /// infinite if that is not known.
+    floor: f64,
+    times: f64,
     /// True if the policy has made more I/Os late than it should since the last refresh, though none should have
     /// been.
     worse: bool,
@@ -183,8 +187,11 @@ impl Promise {
                 [Percentile::P99, Percentile::P99_9].map(limit).to_vec()
             }
         };
+        let (floor, share) = promised.allowances();
         Promise {
             slack: least_slack(&limits),
+            floor: floor * AIM,
+            times: 1.0 / (share * AIM),
             limits,
             promised,
             around,
@@ -345,6 +352,16 @@ impl Promise {
         }
     }
 
+    /// Returns the nanoseconds from which on each I/O may be `delay` nanoseconds late, whatever others take; infinite
+    /// where that is not known.
+    pub(super) fn harmless_from(&self, delay: f64) -> f64 {
+        let delay = delay * self.doubt;
+        match delay <= self.floor {
+            true => 0.0,
+            false => delay * self.times,
+        }
+    }
+
     /// Returns true if something is promised.
     pub(super) fn is_any(&self) -> bool {
         !self.limits.is_empty()
@@ -450,14 +467,15 @@ impl Promise {
     }
 
     /// Returns the nanoseconds for which an I/O without a history is watched for: as long as promised, or as long as
-    /// costs as much as a block, `break_even`.
-    pub(super) fn watch(&self, break_even: f64) -> f64 {
+    /// costs as much as a block, `break_even`; but no longer than until it has taken so long that the `delay` of a block
+    /// is within what is promised.
+    pub(super) fn watch(&self, break_even: f64, delay: f64) -> f64 {
         let longest = self.limits.iter().map(|limit| match limit.latency {
             0.0 => UNKNOWN as f64,
             latency => latency,
         });
-        let longest = longest.fold(0.0, f64::max);
-        longest.min(UNKNOWN as f64).max(break_even)
+        let longest = longest.fold(0.0, f64::max).min(UNKNOWN as f64);
+        longest.min(self.harmless_from(delay)).max(break_even)
     }
 }
 

@@ -40,7 +40,8 @@ impl State {
             false => (&self.costs, &*self.watches),
         };
         let break_even = costs.break_even();
-        let promised = self.promise.watch(break_even);
+        let delay = costs.block_delay(f64::INFINITY) * self.lateness.slow();
+        let promised = self.promise.watch(break_even, delay);
         let renewed = self.unknown.watch_until != promised as u64;
         self.unknown = ClassPlan::unknown(promised as u64);
         let promise = (!crowded && self.promise.is_any()).then_some(&self.promise);
@@ -105,7 +106,7 @@ impl State {
                 false => class.known,
             };
             let (plan, cost) = match history.len() < FEW {
-                true => (costing.unknown(self.promise.is_any()), None),
+                true => (costing.unknown(self.promise.is_any(), points[0]), None),
                 false if self.account.is_overdrawn() => (Plan::unknown(false), None),
                 false if gives => {
                     let median = points.median();

@@ -109,7 +109,9 @@ impl State {
         let watches = watches.filter(|(kind, ..)| steps.has(*kind));
         let watches = watches.map(|(kind, watts, exit)| Watch { kind, watts, exit });
         let promise = Promise::new(goal.promised, costs.around);
-        let unknown = ClassPlan::unknown(promise.watch(costs.break_even()) as u64);
+        let unknown = ClassPlan::unknown(
+            promise.watch(costs.break_even(), costs.block_delay(f64::INFINITY)) as u64,
+        );
         State {
             hot: Hot::new(),
             watch: [0; Class::KEPT],
@@ -283,6 +285,10 @@ impl State {
             self.idle += self.idle_of(kind, at.since(since));
         }
         let seen = self.seen(kept, time, at);
+        // It took longer than an unknown one is watched for, and the next need not be watched for as long.
+        if kind == StepKind::Block && self.history[kept].len() == 1 {
+            self.plan_soon();
+        }
         // All I/Os of a batch are prepared before the first is submitted.
         let making = self.costs.around.0.saturating_mul(u64::from(batch.others));
         let mut own = seen.own.saturating_add(before.own);

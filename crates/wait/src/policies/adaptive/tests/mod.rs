@@ -332,3 +332,37 @@ fn a_core_without_ios_is_idle_within_ten_milliseconds() {
         assert_eq!(step, Step::BLOCK);
     }
 }
+
+#[test]
+fn an_unknown_slow_io_is_watched_until_a_block_is_within_the_promise_and_the_next_is_blocked_for() {
+    let mut core = Core::new(Promised::budget(0.05));
+    let delay = core.costs.block_delay(f64::INFINITY);
+    let mut new = core.policy.clone();
+    new.submitted(READ, Nanos(core.now));
+    let commands = Commands(vec![(READ, core.now)]);
+    let step = new.plan(&commands, Adaptive::STEPS, Nanos(core.now));
+    assert_eq!(step.kind, StepKind::Spin);
+    let watched = (step.until.0 - core.now) as f64;
+    assert!(
+        (1.0..2.0).contains(&(watched / (delay / 0.05))),
+        "{watched}"
+    );
+    let time = 12_000 * MICRO;
+    let late = core.io(READ, time);
+    assert!(late as f64 <= 0.05 * time as f64, "{late}");
+    assert!(core.took(StepKind::Block));
+    for _ in 0..15 {
+        core.io(READ, time);
+        let steps = std::mem::take(&mut core.steps);
+        assert_eq!(steps[0], StepKind::Block, "{steps:?}");
+    }
+}
+
+#[test]
+fn an_unknown_io_that_a_block_could_make_too_late_is_watched_to_its_end() {
+    let mut core = Core::new(Promised::budget(0.05));
+    for _ in 0..16 {
+        assert_eq!(core.io(READ, 80 * MICRO), 0);
+    }
+    assert!(!core.took(StepKind::Block));
+}

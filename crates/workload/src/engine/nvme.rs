@@ -8,7 +8,7 @@ use joulio_nvme::spec::command::QueuePriority;
 use joulio_nvme::wait::{AnyPolicy, Policy, StepKind, WaitCounters, now};
 use joulio_nvme::{
     Completed, Controller, DmaBuffer, Faults, Namespace, NvmeError, PolicyError, PollGroup,
-    QueuePair, SubmitError,
+    QueuePair, SubmitError, Transfer,
 };
 use joulio_trace::Recorded;
 use joulio_units::{CpuList, Nanos, Operation};
@@ -50,6 +50,8 @@ impl<D: Device> NvmeEngine<D> {
             if let Err(error) = queue.set_policy(policy) {
                 return Ok(Err(error));
             }
+            let served = queue.serve(&place.1);
+            served.map_err(|reason| unsupported(&queue, &reason))?;
             queues.push(queue);
             kept.push(place);
         }
@@ -93,6 +95,43 @@ impl<D: Device> NvmeEngine<D> {
                 Err(error) => self.directed.1 = Some(format!("{NOT_BOUND} ({error})")),
             }
         }
+    }
+}
+
+impl<D: Device> NvmeEngine<D> {
+    /// Submits a read or write that is not one of a page, or needs more than to be sent.
+    #[inline(never)]
+    fn transfer(
+        &mut self,
+        kind: Transfer,
+        (device, range): (usize, (u64, u32)),
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), NvmeError> {
+        let (_, namespace) = &self.places[device];
+        let queue = &mut self.group.queues()[device];
+        let sent = queue.transfer(kind, namespace, range, (buffer, 0), tag);
+        sent.map_err(|rejected| unsupported(queue, &rejected.reason))
+    }
+
+    /// Submits a trim of the blocks of `range`, or a flush.
+    #[inline(never)]
+    fn prepare_other(
+        &mut self,
+        request: Request,
+        (lba, blocks): (u64, u32),
+        buffer: NvmeBuffer,
+    ) -> Result<(), NvmeError> {
+        let (_, namespace) = &self.places[request.device];
+        let queue = &mut self.group.queues()[request.device];
+        if request.operation == Operation::Trim {
+            let range = lba..lba + u64::from(blocks);
+            let sent = queue.deallocate(namespace, &[range], buffer.0, request.tag);
+            return sent.map_err(|rejected| unsupported(queue, &rejected.reason));
+        }
+        self.aside.push((request.tag, buffer));
+        let flushed = queue.flush(namespace, request.tag);
+        flushed.map_err(|reason| unsupported(queue, &reason))
     }
 }
 
@@ -145,35 +184,32 @@ impl<D: Device> Engine for NvmeEngine<D> {
 
     #[inline]
     fn prepare(&mut self, request: Request, buffer: NvmeBuffer) -> Result<(), NvmeError> {
-        let (_, namespace) = &self.places[request.device];
+        let Request { device, tag, .. } = request;
+        let (_, namespace) = &self.places[device];
         // The block size is a power of two.
         let shift = namespace.block_size().trailing_zeros();
-        let (lba, blocks) = (request.offset >> shift, request.len >> shift);
-        let queue = &mut self.group.queues()[request.device];
-        if self.unrung.last() != Some(&request.device) {
-            self.unrung.push(request.device);
+        let range = (request.offset >> shift, request.len >> shift);
+        if self.unrung.last() != Some(&device) {
+            self.unrung.push(device);
         }
-        let result = match request.operation {
-            Operation::Read => queue.read(namespace, lba, blocks, buffer.0, request.tag),
-            Operation::Write => queue.write(namespace, lba, blocks, buffer.0, request.tag),
-            Operation::Trim => {
-                let range = lba..lba + u64::from(blocks);
-                queue.deallocate(namespace, &[range], buffer.0, request.tag)
-            }
-            Operation::Sync | Operation::DataSync => {
-                self.aside.push((request.tag, buffer));
-                let flushed = queue.flush(namespace, request.tag);
-                return flushed.map_err(|reason| unsupported(queue, &reason));
-            }
+        let kind = match request.operation {
+            Operation::Read => Transfer::READ,
+            Operation::Write => Transfer::WRITE,
+            _ => return self.prepare_other(request, range, buffer),
         };
-        result.map_err(|rejected| unsupported(queue, &rejected.reason))
+        let queues = self.group.queues();
+        match queues.transfer_page(device, kind, range, buffer.0, tag) {
+            Ok(()) => Ok(()),
+            Err(buffer) => self.transfer(kind, (device, range), buffer, tag),
+        }
     }
 
     #[inline]
     fn submit(&mut self) -> Result<(), NvmeError> {
-        for device in self.unrung.drain(..) {
-            self.group.queues()[device].ring();
+        for &device in &self.unrung {
+            self.group.queues().ring(device);
         }
+        self.unrung.clear();
         Ok(())
     }
 

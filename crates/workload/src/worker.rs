@@ -7,6 +7,7 @@ mod in_flight;
 mod io_loop;
 mod job_meter;
 mod parts;
+mod works;
 
 use crate::control::CHECK_INTERVAL;
 use crate::engine::Traced;

@@ -2,9 +2,11 @@
 
 use super::content::Content;
 use super::flush_turn::FlushTurn;
-use super::in_flight::InFlight;
+use super::in_flight::{InFlight, InFlightIo};
 use super::parts::Worker;
+use crate::engine::RequestError;
 use crate::io_totals::IoTotals;
+use crate::pass::check;
 use crate::pattern::Pattern;
 use crate::share::Share;
 use crate::verify::Ledger;
@@ -112,10 +114,10 @@ impl<B> DeviceWork<B> {
         self.issued < limit || !self.trimmed.is_empty()
     }
 
-    /// Returns the I/O to issue at `at`, if one is due and there is room for it; `limit` is the number of all.
-    #[inline]
+    /// Returns the I/O to issue at `at`, if one is due; `limit` is the number of all.
+    #[inline(always)]
     pub(super) fn next_io(&mut self, at: Nanos, limit: u64) -> Option<NextIo> {
-        if self.in_flight.is_full() || !self.has_more(limit) {
+        if !self.has_more(limit) {
             return None;
         }
         if let Some(operation) = self.flush_turn.next() {
@@ -164,23 +166,46 @@ impl<B> DeviceWork<B> {
         block
     }
 
-    /// Notes that a trim of `len` bytes from `block` on has completed. Returns true if the block is free for other
-    /// I/Os, because no write follows the trim.
+    /// Notes that a trim of `len` bytes from `block` on has completed: a write follows it, if the job does both.
     #[inline]
-    pub(super) fn trimmed(&mut self, block: u64, len: u32) -> bool {
+    pub(super) fn trimmed(&mut self, block: u64, len: u32) {
         if self.trims_and_writes {
             self.trimmed.push_back((block, len));
         }
-        !self.trims_and_writes
-    }
-
-    /// Returns true if the data read from `block` can be verified.
-    pub(super) fn is_known(&self, ledger: &Ledger, block: u64) -> bool {
-        !self.may_write || ledger.written(block)
     }
 }
 
 impl<B: Buffer> DeviceWork<B> {
+    /// Verifies the data of a read that has completed, in `buffer`, and notes in the ledger what the other I/Os did.
+    #[inline(never)]
+    pub(super) fn verify(
+        &mut self,
+        io: &InFlightIo,
+        outcome: Result<(), RequestError>,
+        buffer: &B,
+        share: &Share,
+    ) {
+        let Some(ledger) = &mut self.ledger else {
+            return;
+        };
+        let is_free = match io.operation {
+            Operation::Read | Operation::Write => true,
+            Operation::Trim => !self.trims_and_writes,
+            // A flush has no block.
+            Operation::Sync | Operation::DataSync => false,
+        };
+        if is_free {
+            ledger.release(io.block);
+        }
+        match (io.operation, outcome) {
+            (Operation::Read, Ok(())) if !self.may_write || ledger.written(io.block) => {
+                check(ledger, buffer, io.block, &mut self.checked, share);
+            }
+            (Operation::Write, Err(_)) | (Operation::Trim, _) => ledger.forget(io.block),
+            _ => {}
+        }
+    }
+
     /// Fills `buffer`, which is that of `slot`, for a write to `block`; returns false if it has its content already.
     #[inline]
     pub(super) fn fill(&mut self, slot: u64, block: u64, buffer: &mut B) -> bool {

@@ -68,6 +68,7 @@ impl<B> InFlight<B> {
         }
     }
 
+    #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.free.is_empty()
     }

@@ -4,10 +4,10 @@ use super::device_work::{DeviceWork, NextIo, Prepared};
 use super::in_flight::InFlightIo;
 use super::job_meter::JobMeter;
 use super::parts::Worker;
+use super::works::{Ended, Works, tag};
 use crate::control::{CHECK_INTERVAL, MAX_WAIT_AFTER_STOP};
 use crate::engine::{RequestError, Traced};
 use crate::job_result::{JobResult, ShareResult};
-use crate::pass::check;
 use crate::protocol::JobMessage;
 use crate::worker_error::{WorkerError, failed};
 use joulio_engine::{Completion, Engine, Request};
@@ -25,16 +25,6 @@ pub(super) struct Measured<B> {
     pub(super) checked: VerifyResult,
 }
 
-/// Number of low bits of a tag that identify an I/O in flight on its device; the device's number is above them.
-const SLOT_BITS: u32 = 32;
-
-/// An I/O that has completed and is not counted yet.
-struct Ended {
-    device: usize,
-    io: InFlightIo,
-    outcome: Result<(), RequestError>,
-}
-
 /// The loop of a job: first the ramp, whose I/Os do not count, then the measured part.
 ///
 /// A turn begins when completions have been reaped. It reads the clock once: that is the time of the completions,
@@ -43,9 +33,7 @@ struct Ended {
 pub(super) struct IoLoop<'a, E: Engine> {
     worker: &'a Worker<'a>,
     engine: &'a mut E,
-    devices: Vec<DeviceWork<E::Buffer>>,
-    /// I/Os in flight on all devices.
-    in_flight: usize,
+    works: Works<E::Buffer>,
     /// True if I/Os of some load arrive at times of the clock (open loop).
     by_clock: bool,
     /// Bytes between the places where I/Os may begin.
@@ -55,9 +43,11 @@ pub(super) struct IoLoop<'a, E: Engine> {
     end_flush: bool,
     /// True if data is verified.
     verifies: bool,
-    /// Completions that were reaped, and in an engine without a limit those beyond the largest number to take together.
+    /// True if completions are taken back as they are reaped: none is verified, and all are taken together.
+    takes_back: bool,
+    /// Completions that were reaped and not taken back, and in an engine without a limit those beyond the largest
+    /// number to take together.
     completed: Vec<Completion<E::Buffer, E::Failure>>,
-    ended: Vec<Ended>,
     ramp_end: Nanos,
     end: Nanos,
     measuring: bool,
@@ -83,19 +73,22 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             .map(|(share, prepared)| DeviceWork::new(worker, share, prepared, start))
             .collect();
         let slots = worker.job.iodepth * devices.len();
-        engine.limit(worker.job.batches.max_taken());
+        let max_taken = worker.job.batches.max_taken();
+        engine.limit(max_taken);
+        let by_clock = loads.iter().any(|load| load.arrivals != Arrivals::Closed);
+        let verifies = worker.job.verify != Verify::None;
+        let takes_back = !verifies && max_taken == usize::MAX;
         IoLoop {
             worker,
             engine,
-            devices,
-            in_flight: 0,
-            by_clock: loads.iter().any(|load| load.arrivals != Arrivals::Closed),
+            works: Works::new(devices, slots),
+            by_clock,
             spacing: worker.job.spacing(worker.index),
             end_flush: worker.job.flushes.end_fsync && worker.job.does(Direction::Write),
             batches: worker.job.batches,
-            verifies: worker.job.verify != Verify::None,
+            verifies,
+            takes_back,
             completed: Vec::with_capacity(slots),
-            ended: Vec::with_capacity(slots),
             ramp_end,
             end: runtime.map_or(Nanos::MAX, |runtime| ramp_end + runtime),
             measuring: false,
@@ -129,7 +122,10 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                 everywhere = false;
             }
             self.count(seen);
-            if self.in_flight == 0 && !(issuing && self.has_more()) && !self.flush_at_end(at)? {
+            if self.works.in_flight == 0
+                && !(issuing && self.has_more())
+                && !self.flush_at_end(at)?
+            {
                 break;
             }
             if !issuing
@@ -144,14 +140,25 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                 break;
             }
             let deadline = self.deadline(at, issuing);
-            let completed = &mut self.completed;
-            let min = self.batches.complete_min.min(self.in_flight.max(1));
-            // Those that were left over are there already.
-            let min = min.saturating_sub(completed.len());
-            let reaped = self.engine.reap(min, deadline, |one| completed.push(one));
-            reaped.map_err(failed)?;
+            self.reap(deadline)?;
         }
         self.finish()
+    }
+
+    /// Waits for completions until `deadline`.
+    #[inline]
+    fn reap(&mut self, deadline: Nanos) -> Result<(), WorkerError> {
+        let (works, completed) = (&mut self.works, &mut self.completed);
+        let (takes_back, shares) = (self.takes_back, &self.worker.shares);
+        let min = self.batches.complete_min.min(works.in_flight.max(1));
+        // Those that were left over are there already.
+        let min = min.saturating_sub(completed.len());
+        let reaped = self.engine.reap(min, deadline, |one| match takes_back {
+            true => works.end(one, shares),
+            false => completed.push(one),
+        });
+        reaped.map_err(failed)?;
+        Ok(())
     }
 
     /// Begins the measured part, and discards the counts of the ramp.
@@ -160,7 +167,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         self.done = (0, 0);
         self.worker.progress.set(self.done);
         self.worker.report(JobMessage::Began)?;
-        for device in &mut self.devices {
+        for device in &mut self.works.devices {
             device.begin();
         }
         self.result.first_error = None;
@@ -177,7 +184,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
     /// Gives up the I/Os in flight: their buffers stay with the engine, which ends with the job.
     fn abandon(&mut self) {
         self.engine.abandon();
-        for (device, share) in self.devices.iter_mut().zip(&self.worker.shares) {
+        for (device, share) in self.works.devices.iter_mut().zip(&self.worker.shares) {
             let ios: Vec<_> = device.in_flight.iter().copied().collect();
             for io in ios {
                 // The content of these blocks is not known now.
@@ -206,7 +213,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         self.result.behind = self.behind();
         let mut checked = VerifyResult::default();
         let mut devices = Vec::new();
-        for (device, share) in self.devices.into_iter().zip(&self.worker.shares) {
+        for (device, share) in self.works.devices.into_iter().zip(&self.worker.shares) {
             self.result.shares.push(ShareResult {
                 device: share.assignment.device,
                 totals: device.totals,
@@ -247,7 +254,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             let max = self.worker.job.number_ios.map_or(u64::MAX, max);
             device.schedule.clone().left(end, max)
         };
-        self.devices.iter().map(of_device).sum()
+        self.works.devices.iter().map(of_device).sum()
     }
 
     /// Returns the number of I/Os per device in this part of the job, if it is limited.
@@ -258,8 +265,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
 
     /// Returns true if a device has more I/Os to be issued.
     fn has_more(&self) -> bool {
-        let limit = self.limit().unwrap_or(u64::MAX);
-        self.devices.iter().any(|device| device.has_more(limit))
+        self.works.has_more(self.limit().unwrap_or(u64::MAX))
     }
 
     /// Returns the time until which to wait for completions: the next check for a stop; in an open loop also the
@@ -271,7 +277,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             return check;
         }
         let limit = self.limit().unwrap_or(u64::MAX);
-        let open = self.devices.iter().filter(|device| {
+        let open = self.works.devices.iter().filter(|device| {
             let more = device.has_more(limit) && !device.in_flight.is_full();
             more && device.schedule.next() != Nanos::MAX
         });
@@ -289,12 +295,12 @@ impl<'a, E: Traced> IoLoop<'a, E> {
     #[inline]
     fn issue(&mut self, at: Nanos, everywhere: bool) -> Result<(), WorkerError> {
         if everywhere {
-            for device in 0..self.devices.len() {
+            for device in 0..self.works.devices.len() {
                 self.issue_on(device, at)?;
             }
         } else {
-            for index in 0..self.ended.len() {
-                self.issue_on(self.ended[index].device, at)?;
+            for index in 0..self.works.ended.len() {
+                self.issue_on(self.works.ended[index].device, at)?;
             }
         }
         self.engine.submit().map_err(failed)
@@ -304,8 +310,8 @@ impl<'a, E: Traced> IoLoop<'a, E> {
     fn issue_on(&mut self, number: usize, at: Nanos) -> Result<(), WorkerError> {
         let limit = self.limit().unwrap_or(u64::MAX);
         let mut made = 0;
-        let device = &mut self.devices[number];
         if self.by_clock {
+            let device = &mut self.works.devices[number];
             if device.in_flight.is_empty() {
                 device.schedule.drained(at);
             }
@@ -313,7 +319,9 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                 device.schedule.all_issued(at);
             }
         }
-        while let Some(next) = self.devices[number].next_io(at, limit) {
+        while !self.works.devices[number].in_flight.is_full()
+            && let Some(next) = self.works.devices[number].next_io(at, limit)
+        {
             if !self.start(number, next, at)? {
                 break;
             }
@@ -327,9 +335,9 @@ impl<'a, E: Traced> IoLoop<'a, E> {
     }
 
     /// Passes an I/O for device `number` to the engine; returns false if the engine has no room.
-    #[inline]
+    #[inline(always)]
     fn start(&mut self, number: usize, next: NextIo, at: Nanos) -> Result<bool, WorkerError> {
-        let device = &mut self.devices[number];
+        let device = &mut self.works.devices[number];
         let NextIo {
             operation,
             block,
@@ -357,13 +365,13 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             operation,
             offset: block * self.spacing,
             len,
-            tag: (number as u64) << SLOT_BITS | slot,
+            tag: tag(number, slot),
         };
         if !closed && at > arrival {
             self.engine.waited(number, at - arrival);
         }
         self.engine.prepare(request, buffer).map_err(failed)?;
-        self.in_flight += 1;
+        self.works.in_flight += 1;
         Ok(true)
     }
 
@@ -375,79 +383,42 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             return Ok(false);
         }
         self.end_flush = false;
-        for number in 0..self.devices.len() {
+        for number in 0..self.works.devices.len() {
             self.start(number, NextIo::flush(Operation::Sync, at), at)?;
         }
         self.engine.submit().map_err(failed)?;
         Ok(true)
     }
 
-    /// Takes back the completed I/Os, at most as many as are taken together, so that their buffers are free again.
+    /// Takes back the completed I/Os that were not taken back as they were reaped, at most as many as are taken
+    /// together.
     #[inline]
     fn end_completed(&mut self) {
+        if self.completed.is_empty() {
+            return;
+        }
         let mut completed = std::mem::take(&mut self.completed);
         let taken = completed.len().min(self.batches.max_taken());
         for completion in completed.drain(..taken) {
-            self.end_one(completion);
+            self.works.end(completion, &self.worker.shares);
         }
         self.completed = completed;
-    }
-
-    #[inline]
-    fn end_one(&mut self, completion: Completion<E::Buffer, E::Failure>) {
-        let number = (completion.tag >> SLOT_BITS) as usize;
-        let Some(device) = self.devices.get_mut(number) else {
-            return;
-        };
-        let slot = completion.tag & ((1 << SLOT_BITS) - 1);
-        let Some(io) = device.in_flight.end(slot) else {
-            return;
-        };
-        self.in_flight -= 1;
-        let outcome = completion.outcome.map_err(Into::into);
-        let is_free = match io.operation {
-            Operation::Read | Operation::Write => true,
-            Operation::Trim => device.trimmed(io.block, io.len),
-            // A flush has no block.
-            Operation::Sync | Operation::DataSync => false,
-        };
-        if let Some(mut ledger) = device.ledger.take() {
-            if is_free {
-                ledger.release(io.block);
-            }
-            match (io.operation, outcome) {
-                (Operation::Read, Ok(())) if device.is_known(&ledger, io.block) => {
-                    let checked = &mut device.checked;
-                    let share = &self.worker.shares[number];
-                    check(&mut ledger, &completion.buffer, io.block, checked, share);
-                }
-                (Operation::Write, Err(_)) | (Operation::Trim, _) => ledger.forget(io.block),
-                _ => {}
-            }
-            device.ledger = Some(ledger);
-        }
-        device.in_flight.release(slot, completion.buffer);
-        self.ended.push(Ended {
-            device: number,
-            io,
-            outcome,
-        });
     }
 
     /// Counts the I/Os that were seen to have completed at `at`.
     #[inline]
     fn count(&mut self, at: Nanos) {
-        for Ended {
-            device,
-            io,
-            outcome,
-        } in self.ended.drain(..)
-        {
+        for index in 0..self.works.ended.len() {
+            let Ended {
+                device,
+                io,
+                outcome,
+            } = self.works.ended[index];
             // I/Os of the ramp do not count, even if they complete in the measured part.
             if self.measuring && !io.measured {
                 continue;
             }
-            let statistics = self.devices[device].totals.of(io.operation);
+            let statistics = self.works.devices[device].totals.of(io.operation);
             match outcome {
                 Ok(()) => {
                     statistics.success(at - io.arrival, io.len.into());
@@ -476,6 +447,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                 }
             }
         }
+        self.works.ended.clear();
         self.worker.progress.set(self.done);
     }
 }

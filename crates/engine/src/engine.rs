@@ -50,6 +50,12 @@ pub trait Engine {
     /// The engine cannot continue.
     fn submit(&mut self) -> Result<(), Self::Error>;
 
+    /// Returns true if [`submit`](Engine::submit) only tells the device of the requests, which takes less time than a
+    /// reading of the clock.
+    fn submits_at_once(&self) -> bool {
+        false
+    }
+
     /// Passes completed requests to `sink` and returns their number. Waits for at least `min` unless `deadline` (on
     /// `CLOCK_MONOTONIC`) comes first. With nothing in flight it may return early.
     ///

@@ -213,6 +213,10 @@ impl<D: Device> Engine for NvmeEngine<D> {
         Ok(())
     }
 
+    fn submits_at_once(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn reap(
         &mut self,

@@ -38,6 +38,7 @@ struct Instant {
     done: Vec<(u64, NoData)>,
     given: Given,
     reaps_until_panic: Option<u32>,
+    issue: Option<Nanos>,
 }
 
 struct NoData;
@@ -63,12 +64,18 @@ impl Engine for Instant {
     fn prepare(&mut self, request: Request, buffer: NoData) -> Result<(), EngineError> {
         self.done.push((request.tag, buffer));
         let mut log = self.log.lock().unwrap();
-        log.push((self.index, now(), request));
+        let at = now();
+        log.push((self.index, at, request));
+        while self.issue.is_some_and(|time| now() < at + time) {}
         Ok(())
     }
 
     fn submit(&mut self) -> Result<(), EngineError> {
         Ok(())
+    }
+
+    fn submits_at_once(&self) -> bool {
+        self.issue.is_some()
     }
 
     fn reap(
@@ -113,6 +120,8 @@ struct Fragile {
     info: TargetInfo,
     /// Number of polls of the first job after which it panics.
     reaps_until_panic: Option<u32>,
+    /// Time that an issue takes, if the engine submits at once.
+    issue: Option<Nanos>,
     /// Reason why its completion mode is unavailable.
     unavailable: Option<&'static str>,
     log: Log,
@@ -130,6 +139,7 @@ impl Fragile {
                 ..info()
             },
             reaps_until_panic: None,
+            issue: None,
             unavailable: None,
             log: log.clone(),
             given: Given::default(),
@@ -169,6 +179,7 @@ impl Target for Fragile {
             reaps_until_panic: self.reaps_until_panic.filter(|_| worker.index == 0),
             index: worker.index,
             log: self.log.clone(),
+            issue: self.issue,
         };
         worker.run(&mut engine)
     }
@@ -241,6 +252,39 @@ fn a_panic_in_a_job_ends_the_others_and_is_an_error_of_the_run() {
     let result = run(&[alone(&job, PSYNC)], &setup, &mut Meters::default());
     assert!(matches!(result, Err(RunError::Panicked)));
     assert!(stop.stopped());
+}
+
+#[test]
+fn of_one_io_at_a_time_each_begins_when_the_last_has_ended_wherever_the_clock_is_read() {
+    let us = Nanos::from_micros;
+    let job = Job {
+        iodepth: 1,
+        number_ios: Some(1_000),
+        log_ios: true,
+        ..job()
+    };
+    for issue in [None, Some(us(2)), Some(us(20))] {
+        let log = Log::default();
+        let targets: [Box<dyn Target>; 1] = [Box::new(Fragile {
+            issue,
+            ..Fragile::new(&log)
+        })];
+        let setup = setup(&targets);
+        let members = [alone(&job, PSYNC)];
+        let (_, recorded) = run_recorded(&members, &setup, &mut Meters::default()).unwrap();
+        let ios = &recorded.logs[0].ios;
+        assert_eq!(ios.len(), 1_000);
+        for pair in ios.windows(2) {
+            assert_eq!(pair[1].at - pair[1].latency, pair[0].at);
+        }
+        if issue == Some(us(2)) {
+            // The clock of the first I/O is read before its issue.
+            let log = log.lock().unwrap();
+            let began = |nth: usize| ios[nth].at - ios[nth].latency;
+            let later = |nth: usize| began(nth) - began(0) >= log[nth].1 - log[0].1 + us(2);
+            assert!((1..1_000).any(later));
+        }
+    }
 }
 
 #[test]
@@ -513,6 +557,7 @@ fn blocks_are_read_back_without_memory_for_each() {
         done: Vec::new(),
         given: Given::default(),
         reaps_until_panic: None,
+        issue: None,
     };
     let buffers = engine.buffers(0, 4, 512).unwrap();
     let mut checked = VerifyResult::default();

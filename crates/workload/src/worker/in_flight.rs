@@ -95,6 +95,14 @@ impl<B> InFlight<B> {
         self.slots[tag as usize] = Slot { io, busy: true };
     }
 
+    /// Sets the time from which the latency of the only I/O is counted; with a greater depth it does nothing.
+    #[inline]
+    pub(super) fn only_arrived(&mut self, at: Nanos) {
+        if let [slot] = self.slots.as_mut_slice() {
+            slot.io.arrival = at;
+        }
+    }
+
     /// Ends the I/O with `tag` and returns it; `None` if no such I/O is in flight.
     #[inline]
     pub(super) fn end(&mut self, tag: u64) -> Option<InFlightIo> {

@@ -5,7 +5,7 @@ use super::in_flight::InFlightIo;
 use crate::engine::RequestError;
 use crate::share::Share;
 use joulio_engine::{Buffer, Completion};
-use joulio_units::Operation;
+use joulio_units::{Nanos, Operation};
 
 /// Number of low bits of a tag that identify an I/O in flight on its device; the device's number is above them.
 const SLOT_BITS: u32 = 32;
@@ -78,5 +78,13 @@ impl<B: Buffer> Works<B> {
             io,
             outcome,
         });
+    }
+
+    /// Sets the time from which the latency of a job's only I/O in flight is counted.
+    #[inline]
+    pub(super) fn only_arrived(&mut self, at: Nanos) {
+        if let [device] = self.devices.as_mut_slice() {
+            device.in_flight.only_arrived(at);
+        }
     }
 }

@@ -130,7 +130,7 @@ pub(super) const NESTED: [(&str, &str, Lines); 14] = [
         [
             (
                 "joulio twin grid --sample",
-                "500 cells: which policy is best in each",
+                "700 cells: which policy is best in each",
             ),
             (
                 "joulio twin grid --sample --compare adaptive --replicates 3",

@@ -121,6 +121,8 @@ pub use joulio_wait as wait;
 pub use kernel::KernelController;
 pub use namespace::{Namespace, NamespaceAttributes};
 pub use power::PowerControl;
-pub use queue::{Completed, CompletionFault, Faults, MAX_RANGES, QueueInfo, QueuePair, Transfer};
+pub use queue::{
+    Completed, CompletionFault, Faults, MAX_RANGES, QueueInfo, QueuePair, Taken, Transfer,
+};
 pub use quirks::IdleStates;
 pub use reactor::{NextCall, Poller, PollerId, PollerQueues, Reactor, ReactorCounters};

@@ -4,7 +4,7 @@ use super::PollGroup;
 use crate::PolicyError;
 use crate::controller::recovery::generations;
 use crate::queue::completion::Posted;
-use crate::queue::{Completed, CompletionFault, QueuePair, Transfer};
+use crate::queue::{Completed, CompletionFault, QueuePair, Taken, Transfer};
 use joulio_device::{Device, DeviceError, DmaBuffer, DmaMemory};
 use joulio_trace::Recorded;
 use joulio_wait::WaitCounters;
@@ -124,6 +124,29 @@ impl<D: Device> Queues<D> {
         match self.all.get_mut(index) {
             Some(queue) => queue.reap_usual(sink),
             None => (0, true),
+        }
+    }
+
+    /// Calls [`QueuePair::take_usual`] of the queue `index`.
+    #[inline(always)]
+    pub fn take_usual(
+        &mut self,
+        index: usize,
+        min: impl FnOnce() -> usize,
+        max: usize,
+        sink: impl FnMut(u64, &mut Option<DmaBuffer>, u32) -> bool,
+    ) -> Taken {
+        match self.all.get_mut(index) {
+            Some(queue) => queue.take_usual(min, max, sink),
+            None => Taken::All(0),
+        }
+    }
+
+    /// Calls [`QueuePair::release`] of the queue `index`.
+    #[inline(always)]
+    pub fn release(&mut self, index: usize) {
+        if let Some(queue) = self.all.get_mut(index) {
+            queue.release();
         }
     }
 

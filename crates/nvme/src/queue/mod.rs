@@ -23,6 +23,7 @@ pub use info::QueueInfo;
 pub(crate) use layout::Layout;
 pub use slots::CompletionFault;
 pub(crate) use slots::MAX_SLOTS;
+pub use usual::Taken;
 
 use crate::controller::shared::Shared;
 use crate::namespace::ControllerId;
@@ -400,9 +401,10 @@ impl<D: Device> QueuePair<D> {
         Ok(delivered)
     }
 
-    /// Gives the entries read so far back to the device, if the device still has the queue.
+    /// Gives the entries read so far back to the device, if the device still has the queue: rings the completion
+    /// doorbell. Every function that reaps does so itself, except [`QueuePair::take_usual`].
     #[inline]
-    fn release(&mut self) {
+    pub fn release(&mut self) {
         if self.is_current() {
             self.completion.release();
         }

@@ -54,8 +54,8 @@ impl<D: Device> SubmissionRing<D> {
     pub(crate) fn ring(&mut self) {
         let tail = self.ring.index();
         if self.rung != tail {
-            self.doorbell.ring(tail as u32);
             self.rung = tail;
+            self.doorbell.ring(tail as u32);
         }
     }
 }

@@ -21,6 +21,17 @@ pub(super) struct Usual {
     size: u64,
 }
 
+/// Completions that [`QueuePair::take_usual`] has handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// Number of completions, where it is no less than wanted: these were all, or the maximum.
+    Enough(usize),
+    /// Number of completions, where it is 0 or less than wanted: these were all.
+    All(usize),
+    /// Number of completions before one that is for [`QueuePair::reap_unusual`], or was refused.
+    Some(usize),
+}
+
 impl<D: Device> QueuePair<D> {
     /// Sets the namespace that [`QueuePair::transfer_page`] reads and writes.
     ///
@@ -66,9 +77,11 @@ impl<D: Device> QueuePair<D> {
         let count = u64::from(blocks);
         // A page is never more than the largest transfer.
         let bytes = count * self.usual.block_size;
-        let inside = lba
-            .checked_add(count)
-            .is_some_and(|end| end <= self.usual.blocks);
+        let inside = self
+            .usual
+            .blocks
+            .checked_sub(count)
+            .is_some_and(|last| lba <= last);
         let usual = inside
             & (bytes.wrapping_sub(1) < buffer.len_in_page().into())
             & (buffer.domain() == self.domain)
@@ -97,17 +110,39 @@ impl<D: Device> QueuePair<D> {
     #[inline(always)]
     pub fn reap_usual(
         &mut self,
-        mut sink: impl FnMut(u64, &mut Option<DmaBuffer>, u32) -> bool,
+        sink: impl FnMut(u64, &mut Option<DmaBuffer>, u32) -> bool,
     ) -> (usize, bool) {
+        match self.take_usual(|| 0, usize::MAX, sink) {
+            Taken::Enough(count) | Taken::All(count) => (count, true),
+            Taken::Some(count) => {
+                if count > 0 {
+                    self.release();
+                }
+                (count, false)
+            }
+        }
+    }
+
+    /// Hands out up to `max` completions as [`QueuePair::reap_usual`] does, but rings the doorbell only if they are
+    /// [`Taken::Enough`], as its last step: otherwise [`QueuePair::release`] or a function that reaps has to follow.
+    /// `min` returns how many are wanted; it is called if there are fewer than `max`, so that until then the number
+    /// takes no register.
+    #[inline(always)]
+    pub fn take_usual(
+        &mut self,
+        min: impl FnOnce() -> usize,
+        max: usize,
+        mut sink: impl FnMut(u64, &mut Option<DmaBuffer>, u32) -> bool,
+    ) -> Taken {
         let Some(mut posted) = self.peek() else {
-            return (0, true);
+            return Taken::All(0);
         };
         self.full_polls += 1;
         if self.timed {
-            return (0, false);
+            return Taken::Some(0);
         }
-        let mut count = 0;
-        let all = loop {
+        let mut left = max;
+        while left > 0 {
             let (queue, result) = self.completion.rest();
             let dw0 = result as u32;
             let usual = posted.status().is_success()
@@ -116,20 +151,25 @@ impl<D: Device> QueuePair<D> {
                     .slots
                     .remove_if(posted.command_id(), |tag, buffer| sink(tag, buffer, dw0));
             if !usual {
-                break false;
+                self.interrupt.seen(max - left);
+                return Taken::Some(max - left);
             }
             self.completion.pass();
-            count += 1;
-            match self.completion.peek() {
-                Some(next) => posted = next,
-                None => break true,
+            left -= 1;
+            if left > 0 {
+                match self.completion.peek() {
+                    Some(next) => posted = next,
+                    None if max - left < min() => {
+                        self.interrupt.seen(max - left);
+                        return Taken::All(max - left);
+                    }
+                    None => break,
+                }
             }
-        };
-        if count > 0 {
-            self.interrupt.seen(count);
-            self.release();
         }
-        (count, all)
+        self.interrupt.seen(max - left);
+        self.release();
+        Taken::Enough(max - left)
     }
 
     /// Hands out up to `max` completions that [`QueuePair::reap_usual`] left, from the same poll.

@@ -5,7 +5,7 @@ use crate::forged::forge;
 use joulio_device::{BufferList, SharedMemory};
 use joulio_emulator::Stepper;
 use joulio_nvme::wait::{AnyPolicy, Hybrid};
-use joulio_nvme::{CompletionFault, Controller, Namespace, PollGroup};
+use joulio_nvme::{CompletionFault, Controller, Namespace, PollGroup, Taken};
 use joulio_units::Nanos;
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ struct Fixture {
     group: PollGroup<Spy>,
     memory: Arc<SharedMemory>,
     controller: Controller<Spy>,
+    seen: Seen,
 }
 
 fn fixture() -> Fixture {
@@ -32,6 +33,7 @@ fn fixture() -> Fixture {
         group: PollGroup::new(vec![queue]),
         memory,
         controller,
+        seen,
     }
 }
 
@@ -79,6 +81,14 @@ impl Fixture {
         (tags, all)
     }
 
+    /// Takes as many ordinary completions as there are, up to `max`; returns how many doorbells that rang, too.
+    fn take(&mut self, min: usize, max: usize) -> (Taken, u64) {
+        let rings = self.seen.rings();
+        let sink = |_, memory: &mut Option<_>, _| memory.take().is_some();
+        let taken = self.group.queues().take_usual(0, || min, max, sink);
+        (taken, self.seen.rings() - rings)
+    }
+
     fn rest(&mut self, max: usize) -> (Result<usize, CompletionFault>, Rest) {
         let mut rest = Vec::new();
         let reaped = self.group.queues()[0].reap_unusual(max, |done| {
@@ -120,6 +130,32 @@ fn usual_ones_are_handed_out_by_one_poll_and_one_that_is_refused_stays() {
         assert_eq!(fixture.polls(), (1 + 2 * round, 1));
     }
     assert_eq!(fixture.usual(8), (vec![], true));
+}
+
+#[test]
+fn the_doorbell_is_rung_for_as_many_as_are_wanted_and_fewer_wait_for_it() {
+    let mut fixture = fixture();
+    assert_eq!(fixture.take(0, 2), (Taken::All(0), 0));
+    // Also beyond the end of the ring.
+    for _ in 0..5 {
+        fixture.submit(0..4);
+        fixture.stepper.step(Nanos::ZERO);
+        assert_eq!(fixture.take(2, 2), (Taken::Enough(2), 1));
+        assert_eq!(fixture.take(3, 8), (Taken::All(2), 0));
+        let rings = fixture.seen.rings();
+        fixture.group.queues().release(0);
+        assert_eq!(
+            (fixture.seen.rings() - rings, fixture.outstanding()),
+            (1, 0)
+        );
+    }
+    fixture.submit(0..2);
+    fixture.forge(0, 1, fixture.cid(0), 0);
+    fixture.forge(1, 1, fixture.cid(1), FAILED);
+    assert_eq!(fixture.take(1, 8), (Taken::Some(1), 0));
+    let rings = fixture.seen.rings();
+    assert_eq!(fixture.rest(8).0, Ok(1));
+    assert_eq!(fixture.seen.rings() - rings, 1);
 }
 
 #[test]

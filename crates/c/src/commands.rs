@@ -242,7 +242,7 @@ pub unsafe extern "C" fn joulio_submit_and_wait(
     let Some(queue) = (unsafe { handle::find(queue) }) else {
         return handle::refuse(queue);
     };
-    let room = max == 0 && min == 0 || has_room(min, max, completions);
+    let room = has_room(min, max, completions) || max == 0 && min == 0;
     if !room || ios.is_null() || count.is_null() {
         return refuse_ios(min, max, completions, ios, count);
     }

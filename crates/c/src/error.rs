@@ -2,6 +2,7 @@
 
 use joulio_nvme::SubmitError;
 use rustix::io::Errno;
+use std::any::Any;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint};
 use std::fmt::Display;
@@ -61,7 +62,15 @@ pub(crate) struct Panicked;
 /// Runs `call`, and catches its panic.
 #[inline(always)]
 pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Panicked> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|_| Panicked)
+    catch_unwind(AssertUnwindSafe(call)).map_err(forget)
+}
+
+/// Drops what a panic carried. It is no part of its caller, which would need registers for it.
+#[cold]
+#[inline(never)]
+fn forget(payload: Box<dyn Any + Send>) -> Panicked {
+    drop(payload);
+    Panicked
 }
 
 /// Keeps a text, and returns the negative errno of a call that panicked.

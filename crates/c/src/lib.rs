@@ -7,8 +7,9 @@
 //! commands in flight as lost. `include/joulio.h` is generated from these sources.
 //!
 //! Each I/O calls functions of the queue's back end (`queue_handle::Calls`), which get the queue's handle. They try
-//! the fast path first, [`joulio_nvme::QueuePair::transfer_page`] and [`joulio_nvme::QueuePair::reap_usual`]; if it
-//! does not apply, they call the ordinary path, without holding a borrow of the queue.
+//! the fast path first, [`joulio_nvme::QueuePair::transfer_page`] and [`joulio_nvme::QueuePair::take_usual`]; if it
+//! does not apply, they call the ordinary path, without holding a borrow of the queue. The arguments of a call that
+//! reaps are kept in the queue (`queue_handle::Call`), so that the fast path saves no registers for the ordinary one.
 #![allow(non_camel_case_types, reason = "the names that C programs use")]
 
 mod admin;
@@ -30,6 +31,7 @@ mod meters;
 mod opened;
 mod opened_group;
 mod opened_queue;
+mod opened_submit;
 mod options;
 mod queue;
 mod queue_handle;

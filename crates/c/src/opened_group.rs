@@ -352,5 +352,5 @@ unsafe extern "C" fn submit_all_or_refuse<D: Device>(
         return failed(&waits_in_group());
     }
     // SAFETY: by the caller.
-    guarded_io(|| unsafe { submit_all::<Member<D>>(queue, ios, count) })
+    guarded_io(|| unsafe { submit_all::<Member<D>>(queue, ios, count, 0) })
 }

@@ -1,15 +1,15 @@
 //! A queue pair that is alone, in a group of its own.
 
-use crate::buffer_handle::joulio_buffer;
-use crate::error::{Failure, caught, failed, guarded_io, refuse_panicked};
+use crate::error::{Failure, Panicked, caught, failed, guarded_io, refuse_panicked};
 use crate::handle;
-use crate::io::{joulio_completion, joulio_io};
-use crate::queue_handle::{AnyQueue, CALLS, Calls, Queue};
-use crate::seat::{Seat, kind, ring, seat_of, submit_all, transfer};
+use crate::io::joulio_completion;
+use crate::opened_submit::{submit_and_wait, transfer_page};
+use crate::queue_handle::{AnyQueue, CALLS, Calls, Queue, Room};
+use crate::seat::{Seat, ring, seat_of};
 use crate::sink::{Sink, ended, hand_out, with_more};
 use crate::slots::DriverTag;
 use joulio_device::{Device, DmaBuffer};
-use joulio_nvme::{EventGroup, Namespace, NvmeError, PollGroup, QueuePair, Transfer};
+use joulio_nvme::{EventGroup, Namespace, NvmeError, PollGroup, QueuePair, Queues, Taken};
 use joulio_units::Nanos;
 use joulio_wait::{WaitCounters, now};
 use rustix::io::Errno;
@@ -29,6 +29,12 @@ impl<D: Device> OpenedQueue<D> {
             group: EventGroup::new(PollGroup::new(Vec::new()))?,
             namespace,
         })
+    }
+
+    /// Returns the group's queues: the one, if it is there.
+    #[inline(always)]
+    pub(crate) fn queues(&mut self) -> &mut Queues<D> {
+        self.group.group().queues()
     }
 
     /// Puts a queue pair in, which then serves the namespace.
@@ -54,56 +60,7 @@ impl<D: Device> Seat for OpenedQueue<D> {
 
     #[inline(always)]
     fn ring(&mut self) {
-        self.group.group().queues().ring(0);
-    }
-
-    #[inline(always)]
-    unsafe fn transfer_page(
-        &mut self,
-        kind: Transfer,
-        lba: u64,
-        blocks: u32,
-        buffer: *mut joulio_buffer,
-        tag: u64,
-    ) -> bool {
-        // SAFETY: by the caller.
-        let Some(held) = (unsafe { handle::find(buffer) }) else {
-            return false;
-        };
-        let Some(memory) = held.take(tag) else {
-            return false;
-        };
-        let (range, tag) = ((lba, blocks), DriverTag::of_buffer(buffer));
-        let queues = self.group.group().queues();
-        match queues.transfer_page(0, kind, range, memory, tag) {
-            Ok(()) => true,
-            Err(memory) => {
-                held.put(memory);
-                false
-            }
-        }
-    }
-}
-
-/// Reads, or writes if `WRITE`, on the queue. The usual I/O takes a path without a call, so that no registers have to
-/// be saved for one.
-///
-/// # Safety
-/// `queue` is one of this device, alone, which nobody else uses; `buffer` is NULL or a buffer.
-unsafe extern "C" fn transfer_page<D: Device, const WRITE: bool>(
-    queue: *mut Queue,
-    lba: u64,
-    blocks: u32,
-    buffer: *mut joulio_buffer,
-    tag: u64,
-) -> c_int {
-    // SAFETY: by the caller.
-    let opened = unsafe { seat_of::<OpenedQueue<D>>(queue) };
-    // SAFETY: by the caller.
-    match unsafe { opened.transfer_page(kind(WRITE), lba, blocks, buffer, tag) } {
-        true => 0,
-        // SAFETY: by the caller.
-        false => unsafe { transfer::<OpenedQueue<D>, WRITE>(queue, lba, blocks, buffer, tag) },
+        self.queues().ring(0);
     }
 }
 
@@ -120,92 +77,41 @@ unsafe extern "C" fn reap<D: Device>(
 ) -> c_int {
     // SAFETY: by the caller.
     unsafe {
-        hand_out_usual::<D, false>(
-            queue,
-            Room {
-                min,
-                max,
-                completions,
-            },
+        (*queue).call.room = Room {
+            min,
+            max,
             timeout_ns,
-        )
+            completions,
+        };
+        hand_out_usual::<D, false>(queue, max, completions)
     }
-}
-
-/// Submits and waits, on a queue that is alone.
-///
-/// # Safety
-/// `queue` is one of this device, alone, which nobody else uses; the others are as for
-/// joulio_submit_and_wait().
-unsafe extern "C" fn submit_and_wait<D: Device>(
-    queue: *mut Queue,
-    ios: *const joulio_io,
-    count: *mut u32,
-    min: u32,
-    max: u32,
-    timeout_ns: i64,
-    completions: *mut joulio_completion,
-) -> c_int {
-    // SAFETY: by the caller.
-    let refused =
-        guarded_io(|| unsafe { submit_all::<OpenedQueue<D>>(&mut *queue, ios, &mut *count) });
-    if refused != 0 || max == 0 {
-        return refused;
-    }
-    // SAFETY: by the caller.
-    unsafe {
-        hand_out_usual::<D, true>(
-            queue,
-            Room {
-                min,
-                max,
-                completions,
-            },
-            timeout_ns,
-        )
-    }
-}
-
-/// Number of completions that a call wants, and the caller's array of `max`.
-#[derive(Clone, Copy)]
-struct Room {
-    min: u32,
-    max: u32,
-    completions: *mut joulio_completion,
 }
 
 /// Returns usual completions that are there, and continues in another function if they are too few or not all. It is
 /// instantiated for each caller, by `BATCH`, so that the loop is inlined.
 ///
 /// # Safety
-/// `queue` is one of this device, alone, which nobody else uses; the array has its room.
+/// `queue` is one of this device, alone, which nobody else uses; the others are those of its call.
 #[inline(always)]
-unsafe fn hand_out_usual<D: Device, const BATCH: bool>(
+pub(crate) unsafe fn hand_out_usual<D: Device, const BATCH: bool>(
     queue: *mut Queue,
-    room: Room,
-    timeout_ns: i64,
+    max: u32,
+    completions: *mut joulio_completion,
 ) -> c_int {
-    let Room {
-        min,
-        max,
-        completions,
-    } = room;
     // SAFETY: by the caller. No borrow of it is in use where it is handed on.
     let this = unsafe { &mut *queue };
     this.calls_left -= 1;
     if this.calls_left == 0 {
         // SAFETY: by the caller.
-        return unsafe { check_and_reap::<D>(queue, min, max, timeout_ns, completions) };
+        return unsafe { check_and_reap::<D>(queue) };
     }
     let mut next = completions;
-    // SAFETY: by the caller.
-    let end = unsafe { completions.add(max as usize) };
     let usual = |tag, memory: &mut Option<DmaBuffer>, result| {
-        if next == end || !DriverTag::is_buffer(tag) {
+        if !DriverTag::is_buffer(tag) {
             return false;
         }
         let buffer = DriverTag::buffer(tag);
-        // SAFETY: the tag of a buffer, and one in flight cannot be freed; before the end of the array.
+        // SAFETY: the tag of a buffer, and one in flight cannot be freed; one of `max` at most.
         unsafe {
             let held = handle::known(buffer);
             held.put_from(memory);
@@ -220,20 +126,40 @@ unsafe fn hand_out_usual<D: Device, const BATCH: bool>(
         true
     };
     // SAFETY: by the caller.
-    let (opened, _) = unsafe { this.parts::<OpenedQueue<D>>() };
-    let queues = opened.group.group().queues();
-    let Ok((found, all)) = caught(|| queues.reap_usual(0, usual)) else {
-        return refuse_panicked();
-    };
-    let found = found as u32;
-    match (all, found >= min) {
-        (true, true) => found as c_int,
+    let opened = unsafe { seat_of::<OpenedQueue<D>>(queue) };
+    let queues = opened.queues();
+    // SAFETY: of the queue, and not of its seat.
+    let min = || unsafe { (*queue).call.room.min as usize };
+    let taken = caught(|| queues.take_usual(0, min, max as usize, usual));
+    match taken {
+        Ok(Taken::Enough(found)) => found as c_int,
         // SAFETY: by the caller; so many are there.
-        (true, false) => unsafe { wait::<D>(queue, min, max, timeout_ns, completions, found) },
-        // The next one has to wait for room.
-        (false, _) if found == max => found as c_int,
+        Ok(Taken::All(found)) => unsafe { release_and_wait::<D>(queue, found as u32) },
         // SAFETY: by the caller; so many are there.
-        (false, _) => unsafe { reap_rest::<D>(queue, min, max, timeout_ns, completions, found) },
+        Ok(Taken::Some(found)) => unsafe { reap_rest::<D>(queue, found as u32) },
+        Err(Panicked) => refuse_panicked(),
+    }
+}
+
+/// Gives the entries of the `found` completions, which are too few, back to the device, and continues as [`wait`].
+///
+/// # Safety
+/// As [`reap_rest`].
+#[inline(never)]
+unsafe extern "C" fn release_and_wait<D: Device>(queue: *mut Queue, found: u32) -> c_int {
+    if found > 0 {
+        // SAFETY: by the caller.
+        let opened = unsafe { seat_of::<OpenedQueue<D>>(queue) };
+        if caught(|| opened.queues().release(0)).is_err() {
+            return refuse_panicked();
+        }
+    }
+    // SAFETY: by the caller.
+    match found < unsafe { (*queue).call.room.min } {
+        // SAFETY: by the caller.
+        true => unsafe { wait::<D>(queue, found) },
+        // A poll that was to find none.
+        false => found as c_int,
     }
 }
 
@@ -243,15 +169,12 @@ unsafe fn hand_out_usual<D: Device, const BATCH: bool>(
 /// As [`hand_out_usual`].
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn check_and_reap<D: Device>(
-    queue: *mut Queue,
-    min: u32,
-    max: u32,
-    timeout_ns: i64,
-    completions: *mut joulio_completion,
-) -> c_int {
+unsafe extern "C" fn check_and_reap<D: Device>(queue: *mut Queue) -> c_int {
     // SAFETY: by the caller.
     let this = unsafe { &mut *queue };
+    let Room {
+        max, completions, ..
+    } = this.call.room;
     let reaped = caught(|| {
         this.calls_left = CALLS;
         // SAFETY: by the caller.
@@ -278,7 +201,7 @@ unsafe extern "C" fn check_and_reap<D: Device>(
         return failed(&failure);
     }
     // SAFETY: by the caller; so many are there.
-    unsafe { go_on::<D>(queue, min, max, timeout_ns, completions, found, reaped) }
+    unsafe { go_on::<D>(queue, found, reaped) }
 }
 
 /// Returns completions that are there, usual or not, after the `found` ones, and continues as [`wait`].
@@ -287,22 +210,18 @@ unsafe extern "C" fn check_and_reap<D: Device>(
 /// As [`hand_out_usual`]; `found` is at most `max`.
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn reap_rest<D: Device>(
-    queue: *mut Queue,
-    min: u32,
-    max: u32,
-    timeout_ns: i64,
-    completions: *mut joulio_completion,
-    found: u32,
-) -> c_int {
+unsafe extern "C" fn reap_rest<D: Device>(queue: *mut Queue, found: u32) -> c_int {
     // SAFETY: by the caller.
     let this = unsafe { &mut *queue };
+    let Room {
+        max, completions, ..
+    } = this.call.room;
     let reaped = caught(|| {
         // SAFETY: by the caller.
         let (opened, backlog) = unsafe { this.parts::<OpenedQueue<D>>() };
         // SAFETY: there is room for so many more.
         let (behind, mut sink) = unsafe { Sink::behind(completions, found, max) };
-        let pair = &mut opened.group.group().queues()[0];
+        let pair = &mut opened.queues()[0];
         let reaped = pair.reap_unusual((max - found) as usize, |done| sink.put(done, backlog));
         (reaped.map_err(NvmeError::from), found + sink.found(behind))
     });
@@ -310,7 +229,7 @@ unsafe extern "C" fn reap_rest<D: Device>(
         return refuse_panicked();
     };
     // SAFETY: by the caller; so many are there.
-    unsafe { go_on::<D>(queue, min, max, timeout_ns, completions, found, reaped) }
+    unsafe { go_on::<D>(queue, found, reaped) }
 }
 
 /// Ends a call that has `reaped`, so that `found` completions are there, or continues as [`wait`]. The caller must hold
@@ -320,23 +239,19 @@ unsafe extern "C" fn reap_rest<D: Device>(
 /// As [`reap_rest`].
 unsafe fn go_on<D: Device>(
     queue: *mut Queue,
-    min: u32,
-    max: u32,
-    timeout_ns: i64,
-    completions: *mut joulio_completion,
     found: u32,
     reaped: Result<usize, NvmeError>,
 ) -> c_int {
-    let goes_on = reaped.is_ok() && found < min;
     // SAFETY: by the caller. No borrow of it is in use where it is handed on.
     let this = unsafe { &mut *queue };
+    let goes_on = reaped.is_ok() && found < this.call.room.min;
     if let Err(refused) = ended(reaped, found, &mut this.backlog.ended) {
         return refused;
     }
     this.note_left();
     match goes_on {
         // SAFETY: by the caller.
-        true => unsafe { wait::<D>(queue, min, max, timeout_ns, completions, found) },
+        true => unsafe { wait::<D>(queue, found) },
         false => found as c_int,
     }
 }
@@ -346,16 +261,15 @@ unsafe fn go_on<D: Device>(
 /// # Safety
 /// As [`reap_rest`].
 #[inline(never)]
-unsafe extern "C" fn wait<D: Device>(
-    queue: *mut Queue,
-    min: u32,
-    max: u32,
-    timeout_ns: i64,
-    completions: *mut joulio_completion,
-    found: u32,
-) -> c_int {
+unsafe extern "C" fn wait<D: Device>(queue: *mut Queue, found: u32) -> c_int {
     // SAFETY: by the caller.
     let this = unsafe { &mut *queue };
+    let Room {
+        min,
+        max,
+        timeout_ns,
+        completions,
+    } = this.call.room;
     let reaped = guarded_io(|| {
         // SAFETY: by the caller.
         let (opened, backlog) = unsafe { this.parts::<OpenedQueue<D>>() };

@@ -4,7 +4,7 @@ use crate::buffer_handle::lose_all;
 use crate::controller::{joulio_controller, text};
 use crate::error::{Failure, guarded, guarded_pointer};
 use crate::handle;
-use crate::queue_handle::{Backlog, CALLS, Queue, joulio_queue};
+use crate::queue_handle::{Backlog, CALLS, Call, Queue, joulio_queue};
 use crate::slots::{DriverTag, Slots};
 use joulio_device::DeviceError;
 use joulio_job::{CompletionMode, parse_slo};
@@ -105,6 +105,7 @@ pub unsafe extern "C" fn joulio_queue_create(
             },
             may_write: controller.may_write(),
             calls_left: CALLS,
+            call: Call::NONE,
         }))
     })
 }

@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use std::any::Any;
 use std::collections::VecDeque;
 use std::ffi::c_int;
+use std::ptr::{null, null_mut};
 
 /// A queue pair of a namespace, with a completion mode.
 pub struct joulio_queue {
@@ -38,6 +39,40 @@ pub(crate) struct Queue {
     pub(crate) may_write: bool,
     /// Number of calls that reap before one takes the slow path.
     pub(crate) calls_left: u32,
+    /// Arguments of the last call that reaped, or submitted and waited.
+    pub(crate) call: Call,
+}
+
+/// Arguments of a call that reaps, or submits and waits. They are kept in memory, so that the loops over I/Os and
+/// completions have the registers, and none is saved for them.
+#[derive(Clone, Copy)]
+pub(crate) struct Call {
+    /// I/Os to submit, and their number, which a refusal changes.
+    pub(crate) ios: *const joulio_io,
+    pub(crate) count: *mut u32,
+    pub(crate) room: Room,
+}
+
+/// Number of completions that a call wants within a timeout in nanoseconds, and the caller's array of `max`.
+#[derive(Clone, Copy)]
+pub(crate) struct Room {
+    pub(crate) min: u32,
+    pub(crate) max: u32,
+    pub(crate) timeout_ns: i64,
+    pub(crate) completions: *mut joulio_completion,
+}
+
+impl Call {
+    pub(crate) const NONE: Call = Call {
+        ios: null(),
+        count: null_mut(),
+        room: Room {
+            min: 0,
+            max: 0,
+            timeout_ns: 0,
+            completions: null_mut(),
+        },
+    };
 }
 
 /// Calls after which the group of a queue checks it, as it also does when it waits: commands that take too long, a

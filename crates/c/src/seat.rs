@@ -27,23 +27,6 @@ pub(crate) trait Seat: Send + 'static {
     fn ring(&mut self) {
         self.with(|queue, _| queue.ring());
     }
-    /// Submits the usual I/O, of one page, with the buffer's handle and the caller's tag, without a call; returns
-    /// whether that was possible.
-    ///
-    /// # Safety
-    /// `buffer` is NULL or a buffer.
-    #[inline(always)]
-    unsafe fn transfer_page(
-        &mut self,
-        kind: Transfer,
-        lba: u64,
-        blocks: u32,
-        buffer: *mut joulio_buffer,
-        tag: u64,
-    ) -> bool {
-        let _ = (kind, lba, blocks, buffer, tag);
-        false
-    }
 }
 
 #[inline(always)]
@@ -102,21 +85,21 @@ pub(crate) unsafe extern "C" fn ring<S: Seat>(queue: *mut Queue) -> c_int {
     })
 }
 
-/// Submits the `count` I/Os at `ios` up to the first that is refused, and rings the doorbell. Returns 0, or the
-/// negative errno of the refused one, with the number of those before it in `count`.
+/// Submits the `count` I/Os at `ios` from index `from` on, up to the first that is refused, and rings the doorbell.
+/// Returns 0, or the negative errno of the refused one, with its index in `count`.
 ///
 /// # Safety
 /// `queue` is one with this seat, which nobody else uses; `ios` has `count` of them, each with a handle or
 /// NULL.
-#[inline(always)]
 pub(crate) unsafe fn submit_all<S: Seat>(
     queue: &mut Queue,
     ios: *const joulio_io,
     count: &mut u32,
+    from: u32,
 ) -> c_int {
     let mut refused = 0;
-    for at in 0..*count {
-        // SAFETY: by the caller.
+    for at in from..*count {
+        // SAFETY: below `count`, by the caller.
         let io = unsafe { &*ios.add(at as usize) };
         // SAFETY: by the caller.
         refused = unsafe { submit_one::<S>(queue, io) };
@@ -132,37 +115,22 @@ pub(crate) unsafe fn submit_all<S: Seat>(
 
 /// # Safety
 /// `queue` is one with a seat `S`, which nobody else uses; the I/O has a handle or NULL.
-#[inline(always)]
 unsafe fn submit_one<S: Seat>(queue: &mut Queue, io: &joulio_io) -> c_int {
-    // SAFETY: by the caller.
-    unsafe {
-        match io.opcode {
-            JOULIO_READ => submit_kind::<S, false>(queue, io),
-            JOULIO_WRITE if queue.may_write => submit_kind::<S, true>(queue, io),
-            JOULIO_WRITE => refuse_write(),
-            other => refuse_opcode(other),
-        }
-    }
-}
-
-/// # Safety
-/// As [`submit_one`].
-#[inline(always)]
-unsafe fn submit_kind<S: Seat, const WRITE: bool>(queue: &mut Queue, io: &joulio_io) -> c_int {
     let &joulio_io {
         lba,
         buffer,
         tag,
         blocks,
-        ..
+        opcode,
     } = io;
     // SAFETY: by the caller.
-    let seat = unsafe { seat_of::<S>(queue) };
-    // SAFETY: by the caller.
-    match unsafe { seat.transfer_page(kind(WRITE), lba, blocks, buffer, tag) } {
-        true => 0,
-        // SAFETY: by the caller.
-        false => unsafe { transfer::<S, WRITE>(queue, lba, blocks, buffer, tag) },
+    unsafe {
+        match opcode {
+            JOULIO_READ => transfer::<S, false>(queue, lba, blocks, buffer, tag),
+            JOULIO_WRITE if queue.may_write => transfer::<S, true>(queue, lba, blocks, buffer, tag),
+            JOULIO_WRITE => refuse_write(),
+            other => refuse_opcode(other),
+        }
     }
 }
 

@@ -22,33 +22,39 @@ type SubmitAndWait = unsafe extern "C" fn(
 struct Program {
     submit_and_wait: SubmitAndWait,
     queue: *mut joulio_queue,
+    depth: usize,
     /// The next reads, complete except for their blocks.
-    ios: Vec<joulio_io>,
-    done: Vec<joulio_completion>,
+    ios: *mut joulio_io,
+    done: *mut joulio_completion,
     next: u64,
 }
 
-/// Submits the reads, waits for as many that were submitted before, and uses their buffers for the next.
+/// Submits the reads, waits for `min` that were submitted before, and uses their buffers for the next.
+///
+/// # Safety
+/// Nobody else uses the program, but its function may: as in C, it is read again after a call.
 #[inline(never)]
-fn batch_submit(program: &mut Program, min: usize) -> usize {
-    for io in &mut program.ios {
-        io.lba = program.next & 0xffff8;
-        program.next += 8;
-        io.tag = program.next;
+unsafe fn batch_submit(program: *mut Program, min: u32) -> usize {
+    // SAFETY: by the caller; an open queue, buffers that are not in flight, and room for all completions.
+    unsafe {
+        for at in 0..(*program).depth {
+            let io = (*program).ios.add(at);
+            (*io).lba = (*program).next & 0xffff8;
+            (*program).next += 8;
+            (*io).tag = (*program).next;
+        }
+        let mut count = (*program).depth as u32;
+        let (queue, ios, done) = ((*program).queue, (*program).ios, (*program).done);
+        let max = (*program).depth as u32;
+        let found = ((*program).submit_and_wait)(queue, ios, &raw mut count, min, max, -1, done);
+        let mut good = 0;
+        for at in 0..found as usize {
+            let done = (*program).done.add(at);
+            good += usize::from((*done).status == 0);
+            (*(*program).ios.add(at)).buffer = (*done).buffer;
+        }
+        good
     }
-    let mut count = program.ios.len() as u32;
-    let (ios, done) = (program.ios.as_ptr(), program.done.as_mut_ptr());
-    let (min, max) = (min as u32, program.done.len() as u32);
-    // SAFETY: an open queue, buffers that are not in flight, and room for all completions.
-    let found = unsafe {
-        (program.submit_and_wait)(program.queue, ios, &raw mut count, min, max, -1, done)
-    };
-    let mut good = 0;
-    for (done, io) in program.done[..found as usize].iter().zip(&mut program.ios) {
-        good += usize::from(done.status == 0);
-        io.buffer = done.buffer;
-    }
-    good
 }
 
 pub fn run(ios: usize, depth: usize) {
@@ -74,18 +80,25 @@ pub fn run(ios: usize, depth: usize) {
         result: 0,
         status: 0,
     };
+    let mut first: Vec<_> = buffers[..depth].iter().map(read).collect();
+    let mut next: Vec<_> = buffers[depth..].iter().map(read).collect();
+    let mut done = vec![nothing; depth];
     let mut program = Program {
         submit_and_wait: black_box(joulio_submit_and_wait),
         queue,
-        ios: buffers[..depth].iter().map(read).collect(),
-        done: vec![nothing; depth],
+        depth,
+        ios: first.as_mut_ptr(),
+        done: done.as_mut_ptr(),
         next: 0,
     };
-    assert_eq!(batch_submit(black_box(&mut program), 0), 0);
-    program.ios = buffers[depth..].iter().map(read).collect();
+    // SAFETY: nobody else uses it.
+    assert_eq!(unsafe { batch_submit(black_box(&raw mut program), 0) }, 0);
+    program.ios = next.as_mut_ptr();
     for _ in 1..ios / depth {
         stepper.step(Nanos::ZERO);
-        assert_eq!(batch_submit(black_box(&mut program), depth), depth);
+        // SAFETY: nobody else uses it.
+        let good = unsafe { batch_submit(black_box(&raw mut program), depth as u32) };
+        assert_eq!(good, depth);
     }
     // SAFETY: once each; nobody uses the buffers any more.
     unsafe {

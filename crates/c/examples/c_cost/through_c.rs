@@ -18,37 +18,53 @@ struct Program {
     ring: Ring,
     reap: Reap,
     queue: *mut joulio_queue,
-    buffers: Vec<*mut joulio_buffer>,
-    done: Vec<joulio_completion>,
+    depth: usize,
+    buffers: *mut *mut joulio_buffer,
+    done: *mut joulio_completion,
     next: u64,
 }
 
+/// Submits a read with each buffer.
+///
+/// # Safety
+/// Nobody else uses the program, but its functions may: as in C, it is read again after each call.
 #[inline(never)]
-fn c_submit(program: &mut Program) {
-    while let Some(buffer) = program.buffers.pop() {
-        let lba = program.next & 0xffff8;
-        program.next += 8;
-        // SAFETY: an open queue, and a buffer that is not in flight.
-        let sent = unsafe { (program.read)(program.queue, lba, BLOCKS, buffer, program.next) };
-        if sent != 0 {
-            unreachable!("there are as many buffers as slots");
+unsafe fn c_submit(program: *mut Program) {
+    // SAFETY: by the caller; an open queue, and buffers that are not in flight.
+    unsafe {
+        let mut left = (*program).depth;
+        while left > 0 {
+            left -= 1;
+            let lba = (*program).next & 0xffff8;
+            (*program).next += 8;
+            let (buffer, tag) = (*(*program).buffers.add(left), (*program).next);
+            let sent = ((*program).read)((*program).queue, lba, BLOCKS, buffer, tag);
+            if sent != 0 {
+                unreachable!("there are as many buffers as slots");
+            }
         }
+        ((*program).ring)((*program).queue);
     }
-    // SAFETY: an open queue.
-    unsafe { (program.ring)(program.queue) };
 }
 
+/// Takes a completion of each read, and returns how many succeeded.
+///
+/// # Safety
+/// As [`c_submit`].
 #[inline(never)]
-fn c_reap(program: &mut Program, depth: usize) -> usize {
-    let (depth, done) = (depth as u32, program.done.as_mut_ptr());
-    // SAFETY: an open queue; there is room for a completion of each command.
-    let found = unsafe { (program.reap)(program.queue, depth, depth, -1, done) };
-    let mut good = 0;
-    for done in &program.done[..found as usize] {
-        good += usize::from(done.status == 0);
-        program.buffers.push(done.buffer);
+unsafe fn c_reap(program: *mut Program) -> usize {
+    // SAFETY: by the caller; an open queue, and room for a completion of each command.
+    unsafe {
+        let (depth, done) = ((*program).depth as u32, (*program).done);
+        let found = ((*program).reap)((*program).queue, depth, depth, -1, done);
+        let mut good = 0;
+        for at in 0..found as usize {
+            let done = (*program).done.add(at);
+            good += usize::from((*done).status == 0);
+            *(*program).buffers.add(at) = (*done).buffer;
+        }
+        good
     }
-    good
 }
 
 pub fn run(ios: usize, depth: usize) {
@@ -66,19 +82,23 @@ pub fn run(ios: usize, depth: usize) {
         result: 0,
         status: 0,
     };
+    let mut done = vec![nothing; depth];
     let mut program = Program {
         read: black_box(joulio_read),
         ring: black_box(joulio_ring),
         reap: black_box(joulio_reap),
         queue,
-        buffers,
-        done: vec![nothing; depth],
+        depth,
+        buffers: buffers.as_mut_ptr(),
+        done: done.as_mut_ptr(),
         next: 0,
     };
     for _ in 0..ios / depth {
-        c_submit(black_box(&mut program));
+        // SAFETY: nobody else uses it.
+        unsafe { c_submit(black_box(&raw mut program)) };
         stepper.step(Nanos::ZERO);
-        assert_eq!(c_reap(black_box(&mut program), depth), depth);
+        // SAFETY: nobody else uses it.
+        assert_eq!(unsafe { c_reap(black_box(&raw mut program)) }, depth);
     }
     // SAFETY: once each.
     unsafe {

@@ -123,10 +123,10 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// Hands out up to `max` completions as [`QueuePair::reap_usual`] does, but rings the doorbell only if they are
-    /// [`Taken::Enough`], as its last step: otherwise [`QueuePair::release`] or a function that reaps has to follow.
-    /// `min` returns how many are wanted; it is called if there are fewer than `max`, so that until then the number
-    /// takes no register.
+    /// Hands out up to `max` completions, at least 1, as [`QueuePair::reap_usual`] does, but rings the doorbell only
+    /// if they are [`Taken::Enough`], as its last step: otherwise [`QueuePair::release`] or a function that reaps has
+    /// to follow. `min` returns how many are wanted; it is called if there are fewer than `max`, so that until then
+    /// the number takes no register.
     #[inline(always)]
     pub fn take_usual(
         &mut self,
@@ -141,8 +141,8 @@ impl<D: Device> QueuePair<D> {
         if self.timed {
             return Taken::Some(0);
         }
-        let mut left = max;
-        while left > 0 {
+        let mut count = 0;
+        loop {
             let (queue, result) = self.completion.rest();
             let dw0 = result as u32;
             let usual = posted.status().is_success()
@@ -151,25 +151,26 @@ impl<D: Device> QueuePair<D> {
                     .slots
                     .remove_if(posted.command_id(), |tag, buffer| sink(tag, buffer, dw0));
             if !usual {
-                self.interrupt.seen(max - left);
-                return Taken::Some(max - left);
+                self.interrupt.seen(count);
+                return Taken::Some(count);
             }
             self.completion.pass();
-            left -= 1;
-            if left > 0 {
-                match self.completion.peek() {
-                    Some(next) => posted = next,
-                    None if max - left < min() => {
-                        self.interrupt.seen(max - left);
-                        return Taken::All(max - left);
-                    }
-                    None => break,
+            count += 1;
+            if count >= max {
+                break;
+            }
+            match self.completion.peek() {
+                Some(next) => posted = next,
+                None if count < min() => {
+                    self.interrupt.seen(count);
+                    return Taken::All(count);
                 }
+                None => break,
             }
         }
-        self.interrupt.seen(max - left);
+        self.interrupt.seen(count);
         self.release();
-        Taken::Enough(max - left)
+        Taken::Enough(count)
     }
 
     /// Hands out up to `max` completions that [`QueuePair::reap_usual`] left, from the same poll.

@@ -96,9 +96,7 @@ impl<D: Device> NvmeEngine<D> {
             }
         }
     }
-}
 
-impl<D: Device> NvmeEngine<D> {
     /// Submits a read or write that is not one of a page, or needs more than to be sent.
     #[inline(never)]
     fn transfer(

@@ -183,7 +183,7 @@ impl<'w, 'a> Seat<'w, 'a> {
 
     /// Returns the part of a transition of `time` that the system charges to no thread.
     fn uncharged(&self, time: Nanos) -> Nanos {
-        Nanos::nearest(time.0 as f64 * self.costs.uncharged_share)
+        time.scaled(self.costs.uncharged_share)
     }
 
     /// Spends `time` on polls, which wait for memory and are not slowed down by another thread of the core.

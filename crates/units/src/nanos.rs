@@ -52,10 +52,11 @@ impl Nanos {
         self.0 as f64 / 1e9
     }
 
-    /// Returns the length times `factor`, rounded to the nearest whole number; both lengths are below 2^63 ns, 292
-    /// years.
+    /// Returns the length times `factor`, which is not negative, rounded as by [`Nanos::nearest`]; both lengths are below
+    /// 2^63 ns, 292 years.
     #[inline]
     pub fn scaled(self, factor: f64) -> Nanos {
+        debug_assert!(self.0 < 1 << 63 && factor >= 0.0);
         // From and to a signed number a conversion is one instruction.
         Nanos((self.0 as i64 as f64 * factor + 0.5) as i64 as u64)
     }
@@ -112,6 +113,17 @@ mod tests {
             (f64::INFINITY, Nanos::MAX),
         ] {
             assert_eq!(Nanos::nearest(ns), nearest, "{ns}");
+        }
+    }
+
+    #[test]
+    fn sums_and_multiples_below_292_years_are_those_of_the_saturating_functions() {
+        for time in [0, 1, 2, 5, 999, 1_000_000_007, 1 << 52] {
+            for factor in [0.0, 0.1, 0.5, 1.0, 1.25, 1.9] {
+                let nearest = Nanos::nearest(time as f64 * factor);
+                assert_eq!(Nanos(time).scaled(factor), nearest, "{time} {factor}");
+            }
+            assert_eq!(Nanos(time).plus(Nanos(7)), Nanos(time) + Nanos(7));
         }
     }
 

@@ -9,7 +9,7 @@ use crate::seat::{Seat, ring, seat_of};
 use crate::sink::{Sink, ended, hand_out, with_more};
 use crate::slots::DriverTag;
 use joulio_device::{Device, DmaBuffer};
-use joulio_nvme::{EventGroup, Namespace, NvmeError, PollGroup, QueuePair, Queues, Taken};
+use joulio_nvme::{EventGroup, Namespace, NvmeError, PollGroup, QueuePair, Taken, UsualQueue};
 use joulio_units::Nanos;
 use joulio_wait::{WaitCounters, now};
 use rustix::io::Errno;
@@ -31,10 +31,10 @@ impl<D: Device> OpenedQueue<D> {
         })
     }
 
-    /// Returns the group's queues: the one, if it is there.
+    /// Returns the queue pair for its short path, if it is there.
     #[inline(always)]
-    pub(crate) fn queues(&mut self) -> &mut Queues<D> {
-        self.group.group().queues()
+    pub(crate) fn usual(&mut self) -> Option<UsualQueue<'_, D>> {
+        self.group.group().queues().usual(0)
     }
 
     /// Puts a queue pair in, which then serves the namespace.
@@ -60,7 +60,9 @@ impl<D: Device> Seat for OpenedQueue<D> {
 
     #[inline(always)]
     fn ring(&mut self) {
-        self.queues().ring(0);
+        if let Some(mut pair) = self.usual() {
+            pair.ring();
+        }
     }
 }
 
@@ -83,7 +85,10 @@ unsafe extern "C" fn reap<D: Device>(
             timeout_ns,
             completions,
         };
-        hand_out_usual::<D, false>(queue, max, completions)
+        match seat_of::<OpenedQueue<D>>(queue).usual() {
+            Some(pair) => hand_out_usual::<D, false>(queue, pair, max, completions),
+            None => release_and_wait::<D>(queue, 0),
+        }
     }
 }
 
@@ -91,19 +96,21 @@ unsafe extern "C" fn reap<D: Device>(
 /// instantiated for each caller, by `BATCH`, so that the loop is inlined.
 ///
 /// # Safety
-/// `queue` is one of this device, alone, which nobody else uses; the others are those of its call.
+/// `queue` is one of this device, alone, which nobody else uses, and `pair` is its own; the others are those of its
+/// call.
 #[inline(always)]
 pub(crate) unsafe fn hand_out_usual<D: Device, const BATCH: bool>(
     queue: *mut Queue,
+    mut pair: UsualQueue<'_, D>,
     max: u32,
     completions: *mut joulio_completion,
 ) -> c_int {
-    // SAFETY: by the caller. No borrow of it is in use where it is handed on.
-    let this = unsafe { &mut *queue };
-    this.calls_left -= 1;
-    if this.calls_left == 0 {
-        // SAFETY: by the caller.
-        return unsafe { check_and_reap::<D>(queue) };
+    // SAFETY: by the caller; neither borrows the pair, and it is not used again where the queue is handed on.
+    unsafe {
+        (*queue).calls_left -= 1;
+        if (*queue).calls_left == 0 {
+            return check_and_reap::<D>(queue);
+        }
     }
     let mut next = completions;
     let usual = |tag, memory: &mut Option<DmaBuffer>, result| {
@@ -125,12 +132,9 @@ pub(crate) unsafe fn hand_out_usual<D: Device, const BATCH: bool>(
         }
         true
     };
-    // SAFETY: by the caller.
-    let opened = unsafe { seat_of::<OpenedQueue<D>>(queue) };
-    let queues = opened.queues();
-    // SAFETY: of the queue, and not of its seat.
+    // SAFETY: of the queue, and not of the pair.
     let min = || unsafe { (*queue).call.room.min as usize };
-    let taken = caught(|| queues.take_usual(0, min, max as usize, usual));
+    let taken = caught(|| pair.take_usual(min, max as usize, usual));
     match taken {
         Ok(Taken::Enough(found)) => found as c_int,
         // SAFETY: by the caller; so many are there.
@@ -149,8 +153,8 @@ pub(crate) unsafe fn hand_out_usual<D: Device, const BATCH: bool>(
 unsafe extern "C" fn release_and_wait<D: Device>(queue: *mut Queue, found: u32) -> c_int {
     if found > 0 {
         // SAFETY: by the caller.
-        let opened = unsafe { seat_of::<OpenedQueue<D>>(queue) };
-        if caught(|| opened.queues().release(0)).is_err() {
+        let pair = unsafe { seat_of::<OpenedQueue<D>>(queue) }.usual();
+        if caught(|| pair.map(|mut pair| pair.release())).is_err() {
             return refuse_panicked();
         }
     }
@@ -221,7 +225,7 @@ unsafe extern "C" fn reap_rest<D: Device>(queue: *mut Queue, found: u32) -> c_in
         let (opened, backlog) = unsafe { this.parts::<OpenedQueue<D>>() };
         // SAFETY: there is room for so many more.
         let (behind, mut sink) = unsafe { Sink::behind(completions, found, max) };
-        let pair = &mut opened.queues()[0];
+        let pair = &mut opened.group.group().queues()[0];
         let reaped = pair.reap_unusual((max - found) as usize, |done| sink.put(done, backlog));
         (reaped.map_err(NvmeError::from), found + sink.found(behind))
     });

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use std::any::Any;
 use std::collections::VecDeque;
 use std::ffi::c_int;
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 
 /// A queue pair of a namespace, with a completion mode.
 pub struct joulio_queue {
@@ -47,8 +47,7 @@ pub(crate) struct Queue {
 /// completions have the registers, and none is saved for them.
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
-    /// I/Os to submit, and their number, which a refusal changes.
-    pub(crate) ios: *const joulio_io,
+    /// Number of I/Os to submit, which a refusal changes.
     pub(crate) count: *mut u32,
     pub(crate) room: Room,
 }
@@ -64,7 +63,6 @@ pub(crate) struct Room {
 
 impl Call {
     pub(crate) const NONE: Call = Call {
-        ios: null(),
         count: null_mut(),
         room: Room {
             min: 0,

@@ -27,7 +27,7 @@ pub(crate) struct Piece {
     iova: Iova,
     len: u32,
     /// Bytes of the buffer in its first page.
-    in_page: u32,
+    in_page: usize,
     domain: DmaDomain,
     /// Whether the device writes these bytes during commands only, and nobody else has a reference to them.
     trusted: bool,
@@ -58,9 +58,9 @@ impl Piece {
 }
 
 /// Returns how many of `len` bytes from `iova` on are in the page of the first.
-fn in_page(iova: Iova, len: u32) -> u32 {
+fn in_page(iova: Iova, len: u32) -> usize {
     let page = crate::iova::PAGE;
-    len.min((page - iova.0 as usize % page) as u32)
+    (len as usize).min(page - iova.0 as usize % page)
 }
 
 impl Drop for Piece {
@@ -136,7 +136,7 @@ impl DmaBuffer {
 
     /// Returns how many bytes of the buffer are in its first page.
     #[inline]
-    pub fn len_in_page(&self) -> u32 {
+    pub fn len_in_page(&self) -> usize {
         self.0.in_page
     }
 

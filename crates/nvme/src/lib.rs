@@ -109,7 +109,7 @@ mod registers;
 pub use cancel::Cancel;
 pub use controller::{AdminCompleted, Controller, ControllerOptions, HostMemory};
 pub use error::{AdminRejected, NvmeError, PolicyError, Rejected, RejectedList, SubmitError};
-pub use group::{EventGroup, PollGroup, Queues, SharedCacheLine};
+pub use group::{EventGroup, PollGroup, Queues, SharedCacheLine, UsualQueue};
 pub use inspect::Inspect;
 pub use joulio_device::{
     AdminData, Arena, BufferList, DmaBuffer, PageKind, SharedMemory, TrustedArena, TrustedBuffer,

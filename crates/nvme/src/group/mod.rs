@@ -14,7 +14,7 @@ mod waiting;
 
 pub use cache_line::SharedCacheLine;
 pub use event_loop::EventGroup;
-pub use queues::Queues;
+pub use queues::{Queues, UsualQueue};
 
 use self::blocking::Blocking;
 use self::received::{Change, Received};

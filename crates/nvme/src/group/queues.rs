@@ -45,6 +45,58 @@ const BITS: usize = u64::BITS as usize;
 /// Number of queues that are polled without a loop.
 const FOUR: usize = 4;
 
+/// A queue of a group for the short path of most I/Os alone, see [`Queues::usual`].
+pub struct UsualQueue<'a, D: Device>(&'a mut QueuePair<D>);
+
+impl<D: Device> UsualQueue<'_, D> {
+    /// Calls [`QueuePair::transfer_page`]. A queue that the group has not noticed yet takes no usual commands.
+    ///
+    /// # Errors
+    /// The buffer; nothing was submitted.
+    #[inline(always)]
+    pub fn transfer_page(
+        &mut self,
+        kind: Transfer,
+        range: (u64, u32),
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), DmaBuffer> {
+        self.0.transfer_page(kind, range, buffer, tag)
+    }
+
+    /// Calls [`QueuePair::reap_usual`].
+    #[inline(always)]
+    pub fn reap_usual(
+        &mut self,
+        sink: impl FnMut(u64, &mut Option<DmaBuffer>, u32) -> bool,
+    ) -> (usize, bool) {
+        self.0.reap_usual(sink)
+    }
+
+    /// Calls [`QueuePair::take_usual`].
+    #[inline(always)]
+    pub fn take_usual(
+        &mut self,
+        min: impl FnOnce() -> usize,
+        max: usize,
+        sink: impl FnMut(u64, &mut Option<DmaBuffer>, u32) -> bool,
+    ) -> Taken {
+        self.0.take_usual(min, max, sink)
+    }
+
+    /// Calls [`QueuePair::release`].
+    #[inline(always)]
+    pub fn release(&mut self) {
+        self.0.release();
+    }
+
+    /// Rings the doorbell, see [`QueuePair::ring`].
+    #[inline]
+    pub fn ring(&mut self) {
+        self.0.ring();
+    }
+}
+
 impl<D: Device> Queues<D> {
     pub(super) fn new(all: Vec<QueuePair<D>>) -> Queues<D> {
         let mut queues = Queues {
@@ -94,68 +146,11 @@ impl<D: Device> Queues<D> {
         self.all.iter_mut()
     }
 
-    /// Calls [`QueuePair::transfer_page`] of the queue `index`.
-    ///
-    /// # Errors
-    /// The buffer; nothing was submitted.
+    /// Returns the queue `index` for its short path, for which the group does not have to notice it; `None` if there is
+    /// none.
     #[inline(always)]
-    pub fn transfer_page(
-        &mut self,
-        index: usize,
-        kind: Transfer,
-        range: (u64, u32),
-        buffer: DmaBuffer,
-        tag: u64,
-    ) -> Result<(), DmaBuffer> {
-        match self.all.get_mut(index) {
-            // A queue that the group has not noticed yet takes no usual commands.
-            Some(queue) => queue.transfer_page(kind, range, buffer, tag),
-            None => Err(buffer),
-        }
-    }
-
-    /// Calls [`QueuePair::reap_usual`] of the queue `index`.
-    #[inline(always)]
-    pub fn reap_usual(
-        &mut self,
-        index: usize,
-        sink: impl FnMut(u64, &mut Option<DmaBuffer>, u32) -> bool,
-    ) -> (usize, bool) {
-        match self.all.get_mut(index) {
-            Some(queue) => queue.reap_usual(sink),
-            None => (0, true),
-        }
-    }
-
-    /// Calls [`QueuePair::take_usual`] of the queue `index`.
-    #[inline(always)]
-    pub fn take_usual(
-        &mut self,
-        index: usize,
-        min: impl FnOnce() -> usize,
-        max: usize,
-        sink: impl FnMut(u64, &mut Option<DmaBuffer>, u32) -> bool,
-    ) -> Taken {
-        match self.all.get_mut(index) {
-            Some(queue) => queue.take_usual(min, max, sink),
-            None => Taken::All(0),
-        }
-    }
-
-    /// Calls [`QueuePair::release`] of the queue `index`.
-    #[inline(always)]
-    pub fn release(&mut self, index: usize) {
-        if let Some(queue) = self.all.get_mut(index) {
-            queue.release();
-        }
-    }
-
-    /// Rings the doorbell of the queue `index`, which the group may pass over.
-    #[inline]
-    pub fn ring(&mut self, index: usize) {
-        if let Some(queue) = self.all.get_mut(index) {
-            queue.ring();
-        }
+    pub fn usual(&mut self, index: usize) -> Option<UsualQueue<'_, D>> {
+        self.all.get_mut(index).map(UsualQueue)
     }
 
     /// All queues, for callers that submit no commands.

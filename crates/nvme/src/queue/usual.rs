@@ -83,7 +83,7 @@ impl<D: Device> QueuePair<D> {
             .checked_sub(count)
             .is_some_and(|last| lba <= last);
         let usual = inside
-            & (bytes.wrapping_sub(1) < buffer.len_in_page().into())
+            & (bytes.wrapping_sub(1) < buffer.len_in_page() as u64)
             & (buffer.domain() == self.domain)
             & !kind.fua;
         if !usual {
@@ -123,7 +123,7 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// Hands out up to `max` completions, at least 1, as [`QueuePair::reap_usual`] does, but rings the doorbell only
+    /// Hands out up to `max` completions (0: any number) as [`QueuePair::reap_usual`] does, but rings the doorbell only
     /// if they are [`Taken::Enough`], as its last step: otherwise [`QueuePair::release`] or a function that reaps has
     /// to follow. `min` returns how many are wanted; it is called if there are fewer than `max`, so that until then
     /// the number takes no register.
@@ -156,7 +156,7 @@ impl<D: Device> QueuePair<D> {
             }
             self.completion.pass();
             count += 1;
-            if count >= max {
+            if count == max {
                 break;
             }
             match self.completion.peek() {

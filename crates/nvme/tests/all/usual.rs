@@ -5,7 +5,7 @@ use crate::forged::forge;
 use joulio_device::{BufferList, SharedMemory};
 use joulio_emulator::Stepper;
 use joulio_nvme::wait::{AnyPolicy, Hybrid};
-use joulio_nvme::{CompletionFault, Controller, Namespace, PollGroup, Taken};
+use joulio_nvme::{CompletionFault, Controller, Namespace, PollGroup, Taken, UsualQueue};
 use joulio_units::Nanos;
 use std::sync::Arc;
 
@@ -41,6 +41,11 @@ fn fixture() -> Fixture {
 type Rest = Vec<(u64, u16, usize)>;
 
 impl Fixture {
+    /// Returns the queue for its short path.
+    fn pair(&mut self) -> UsualQueue<'_, Spy> {
+        self.group.queues().usual(0).unwrap()
+    }
+
     fn submit(&mut self, tags: std::ops::Range<u64>) {
         for tag in tags {
             let buffer = self.controller.allocate_buffers(1, 512).unwrap().remove(0);
@@ -69,7 +74,7 @@ impl Fixture {
     /// Takes up to `max` ordinary completions; returns their tags, and true if there are no others.
     fn usual(&mut self, max: usize) -> (Vec<u64>, bool) {
         let mut tags = Vec::new();
-        let (count, all) = self.group.queues().reap_usual(0, |tag, memory, _| {
+        let (count, all) = self.pair().reap_usual(|tag, memory, _| {
             if tags.len() == max {
                 return false;
             }
@@ -85,7 +90,7 @@ impl Fixture {
     fn take(&mut self, min: usize, max: usize) -> (Taken, u64) {
         let rings = self.seen.rings();
         let sink = |_, memory: &mut Option<_>, _| memory.take().is_some();
-        let taken = self.group.queues().take_usual(0, || min, max, sink);
+        let taken = self.pair().take_usual(|| min, max, sink);
         (taken, self.seen.rings() - rings)
     }
 
@@ -143,7 +148,7 @@ fn the_doorbell_is_rung_for_as_many_as_are_wanted_and_fewer_wait_for_it() {
         assert_eq!(fixture.take(2, 2), (Taken::Enough(2), 1));
         assert_eq!(fixture.take(3, 8), (Taken::All(2), 0));
         let rings = fixture.seen.rings();
-        fixture.group.queues().release(0);
+        fixture.pair().release();
         assert_eq!(
             (fixture.seen.rings() - rings, fixture.outstanding()),
             (1, 0)
@@ -168,7 +173,7 @@ fn dword_0_alone_comes_with_a_usual_completion() {
         seen = Some((tag, memory.take().is_some(), dw0));
         true
     };
-    assert_eq!(fixture.group.queues().reap_usual(0, sink), (1, true));
+    assert_eq!(fixture.pair().reap_usual(sink), (1, true));
     assert_eq!(seen, Some((0, true, 7)));
 }
 
@@ -208,7 +213,7 @@ fn a_list_and_the_parts_of_a_buffer_come_back_whole() {
     fixture.stepper.step(Nanos::ZERO);
     // One is taken with all its buffers, the other is refused.
     let mut parts = Vec::new();
-    let taken = fixture.group.queues().reap_usual(0, |_, memory, _| {
+    let taken = fixture.pair().reap_usual(|_, memory, _| {
         let wanted = parts.is_empty();
         if wanted {
             parts.extend(BufferList::from_chain(memory.take()));

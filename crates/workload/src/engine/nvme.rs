@@ -195,17 +195,22 @@ impl<D: Device> Engine for NvmeEngine<D> {
             Operation::Write => Transfer::WRITE,
             _ => return self.prepare_other(request, range, buffer),
         };
-        let queues = self.group.queues();
-        match queues.transfer_page(device, kind, range, buffer.0, tag) {
-            Ok(()) => Ok(()),
-            Err(buffer) => self.transfer(kind, (device, range), buffer, tag),
-        }
+        let buffer = match self.group.queues().usual(device) {
+            None => buffer.0,
+            Some(mut queue) => match queue.transfer_page(kind, range, buffer.0, tag) {
+                Ok(()) => return Ok(()),
+                Err(buffer) => buffer,
+            },
+        };
+        self.transfer(kind, (device, range), buffer, tag)
     }
 
     #[inline]
     fn submit(&mut self) -> Result<(), NvmeError> {
         for &device in &self.unrung {
-            self.group.queues().ring(device);
+            if let Some(mut queue) = self.group.queues().usual(device) {
+                queue.ring();
+            }
         }
         self.unrung.clear();
         Ok(())

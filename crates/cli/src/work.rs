@@ -23,10 +23,11 @@ use std::fmt::{self, Display, Formatter};
 #[command(next_help_heading = "Workload")]
 pub struct WorkArgs {
     /// Device. joulio's own driver: emulated:PROFILE (options: ,file=PATH ,size=BYTES ,lba=512|4096 ,seed=N
-    /// ,hmb=BYTES ,count=N), pcie:ADDRESS[,nsid=N][,noiommu] or vfio-user:SOCKET[,nsid=N]. The kernel's drivers: the
-    /// path of a block device or file. Short forms: optane-900p, nvme0n1, disk.img. Repeatable: jobs are spread over
-    /// the devices; with fewer jobs than devices a job has several, which must be of one kind and driven by joulio,
-    /// and waits for them together. count=7 makes seven equal ones. A+B compares: one run on A, one on B (bench only)
+    /// ,hmb=BYTES ,prealloc=1 ,count=N), pcie:ADDRESS[,nsid=N][,noiommu] or vfio-user:SOCKET[,nsid=N]. The kernel's
+    /// drivers: the path of a block device or file. Short forms: optane-900p, nvme0n1, disk.img. Repeatable: jobs are
+    /// spread over the devices; with fewer jobs than devices a job has several, which must be of one kind and driven by
+    /// joulio, and waits for them together. count=7 makes seven equal ones. A+B compares: one run on A, one on B (bench
+    /// only)
     #[arg(long, default_value = "emulated:optane-900p")]
     device: Vec<ComparedDevices>,
     /// read, write, randread, randwrite, randrw, rw; trim, randtrim (Deallocate, discard, or a hole in a file);

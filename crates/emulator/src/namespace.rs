@@ -23,6 +23,7 @@ impl Namespace {
     pub(crate) fn open(
         options: &NamespaceOptions,
         profile: &DeviceProfile,
+        prealloc: bool,
         syncing: Syncing,
     ) -> Result<Namespace, EmulatorError> {
         let block = options.block.unwrap_or(profile.lba.default_bytes);
@@ -33,7 +34,7 @@ impl Namespace {
         if let Some(bytes) = options.store.bytes() {
             check_size(bytes, block, &options.store)?;
         }
-        let (store, bytes) = Store::open(&options.store, profile.capacity(), syncing)?;
+        let (store, bytes) = Store::open(&options.store, profile.capacity(), prealloc, syncing)?;
         check_size(bytes, block, &options.store)?;
         Ok(Namespace {
             store,
@@ -211,6 +212,7 @@ mod tests {
         Namespace::open(
             &options,
             &DeviceProfile::builtin("instant").unwrap(),
+            false,
             Syncing::usual(),
         )
     }
@@ -242,7 +244,7 @@ mod tests {
                 block: Some(512),
             };
             let profile = DeviceProfile::builtin("instant").unwrap();
-            Namespace::open(&options, &profile, Syncing::usual())
+            Namespace::open(&options, &profile, false, Syncing::usual())
         };
         let refused = sized(Some(1000)).unwrap_err().to_string();
         assert!(refused.starts_with(path.to_str().unwrap()), "{refused}");

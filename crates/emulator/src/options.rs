@@ -65,6 +65,9 @@ pub struct Options {
     pub command_sets: bool,
     /// Host memory buffer that the controller wants; `None`: none. Pages in [`Options::identify`] take precedence.
     pub host_memory: Option<HostMemoryDemand>,
+    /// Whether the memory of namespaces is allocated with the controller, in huge pages where the system has them, and
+    /// kept; otherwise memory is taken when a block is written, and given back when it is deallocated.
+    pub prealloc: bool,
     /// Identify pages of another drive, which the controller reports and follows; `None`: its own pages.
     pub identify: Option<Box<IdentifyPages>>,
     /// Whether vectors raise interrupts of the test source of `kmod/joulio_uintr` in addition to eventfds: real ones,
@@ -106,6 +109,7 @@ impl Options {
             weighted_round_robin: false,
             command_sets: false,
             host_memory: None,
+            prealloc: false,
             identify: None,
             real_interrupts: false,
             sync: File::sync_data,

@@ -88,17 +88,23 @@ impl Deref for Backing {
 }
 
 impl Store {
-    /// Opens or creates a store, and returns it with its size. A RAM store without a size has `capacity`.
+    /// Opens or creates a store, and returns it with its size. A RAM store without a size has `capacity`; its memory is
+    /// allocated now if `prealloc`.
     pub(crate) fn open(
         options: &StoreOptions,
         capacity: u64,
+        prealloc: bool,
         syncing: Syncing,
     ) -> Result<(Store, u64), EmulatorError> {
         match options {
             StoreOptions::Ram { bytes } => {
                 let bytes = bytes.unwrap_or(capacity);
                 let len = usize::try_from(bytes).unwrap_or(usize::MAX / 2);
-                Ok((Store::Ram(Ram::reserve(len)?), bytes))
+                let ram = match prealloc {
+                    true => Ram::allocate(len),
+                    false => Ram::reserve(len),
+                };
+                Ok((Store::Ram(ram?), bytes))
             }
             StoreOptions::File {
                 path,
@@ -265,7 +271,7 @@ mod tests {
     use super::*;
 
     fn open(options: &StoreOptions) -> Result<(Store, u64), EmulatorError> {
-        Store::open(options, 0, Syncing::usual())
+        Store::open(options, 0, false, Syncing::usual())
     }
 
     fn file(path: &Path, bytes: Option<u64>, read_only: bool) -> Result<u64, EmulatorError> {

@@ -1,7 +1,7 @@
 //! Device names.
 //!
-//! `emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N][,interrupts=joulio_uintr][#N]`, `pcie:ADDRESS[,nsid=N][,noiommu]`,
-//! or `vfio-user:SOCKET[,nsid=N]`. A profile's name alone is an emulated device's.
+//! `emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N][,hmb=BYTES][,prealloc=1]
+//! [,interrupts=joulio_uintr][#N]`, `pcie:ADDRESS[,nsid=N][,noiommu]`, or `vfio-user:SOCKET[,nsid=N]`. A profile's name alone is an emulated device's.
 
 use crate::device_name_error::{DeviceNameError, number};
 use crate::device_short_name::full_name;
@@ -66,6 +66,9 @@ impl FromStr for DeviceName {
                 let mut emulated = Emulated::of_profile(profile);
                 for part in once(parts)? {
                     emulated.set(part)?;
+                }
+                if emulated.is_impossible() {
+                    return Err(DeviceNameError::PreallocOfFile(text.into()));
                 }
                 DeviceKind::Emulated(match number {
                     Some(number) => emulated
@@ -153,6 +156,8 @@ mod tests {
             "emulated:instant",
             "emulated:optane-900p,file=/tmp/x.img,size=1G,lba=4096,seed=7",
             "emulated:optane-900p,size=1G#3",
+            "emulated:instant,size=1G,prealloc=1",
+            "emulated:instant,file=/tmp/x,prealloc=0",
             "emulated:instant,file=/tmp/x#3",
             "pcie:0000:01:00.0",
             "pcie:01:00.0,nsid=2",
@@ -174,6 +179,8 @@ mod tests {
             "emulated:instant,size=1M,size=2M",
             "emulated:instant,size=1M,seed=1,size=1M",
             "emulated:instant,file=a,file=b",
+            "emulated:instant,file=a,prealloc=1",
+            "emulated:instant,prealloc=yes",
             "emulated:instant,interrupts=eventfd,interrupts=eventfd",
             "emulated:instant,file=a,size=1M#2",
             "pcie:0000:01:00.0,nsid=1,nsid=2",

@@ -53,12 +53,15 @@ pub enum DeviceNameError {
     },
     /// A parameter that emulated devices do not accept.
     #[error(
-        "'{0}': an emulated device takes file=PATH, size=BYTES, lba=512|4096, seed=N, hmb=BYTES, interrupts=eventfd|joulio_uintr, arbitration=rr|wrr"
+        "'{0}': an emulated device takes file=PATH, size=BYTES, lba=512|4096, seed=N, hmb=BYTES, prealloc=0|1, interrupts=eventfd|joulio_uintr, arbitration=rr|wrr"
     )]
     NotOfEmulated(String),
     /// A size of a host memory buffer that no device requests.
     #[error("'{0}': a host memory buffer has 4k to 4g, a multiple of 4096 bytes: hmb=64m")]
     HostMemory(String),
+    /// A device in a file, whose memory cannot be allocated.
+    #[error("'{0}': prealloc=1 is for a device in memory: leave it or file= out")]
+    PreallocOfFile(String),
     /// A parameter that was given more than once.
     #[error("'{0}' and '{1}': give one of them")]
     Twice(String, String),

@@ -26,6 +26,8 @@ pub struct Emulated {
     weighted_round_robin: bool,
     /// Bytes of host memory that the controller prefers (HMPRE).
     host_memory: Option<u64>,
+    /// True if the memory of the namespace is allocated when the device is opened.
+    prealloc: bool,
     /// Number among equal devices, from 0; each has a seed of its own.
     number: u64,
 }
@@ -83,6 +85,8 @@ impl Emulated {
                 }
                 self.host_memory = Some(bytes);
             }
+            Some(("prealloc", "0")) => self.prealloc = false,
+            Some(("prealloc", "1")) => self.prealloc = true,
             Some(("interrupts", "eventfd")) => self.real_interrupts = false,
             Some(("interrupts", "joulio_uintr")) => self.real_interrupts = true,
             Some(("arbitration", "rr")) => self.weighted_round_robin = false,
@@ -92,6 +96,11 @@ impl Emulated {
             }
         }
         Ok(())
+    }
+
+    /// Returns true if the parameters exclude each other: memory is to be allocated for data in a file.
+    pub(crate) fn is_impossible(&self) -> bool {
+        self.prealloc && self.file.is_some()
     }
 
     /// Returns device `number`, from 0, of several equal ones; `None` if they would use the same file.
@@ -221,6 +230,7 @@ impl Emulated {
         options.seed = self.seed.unwrap_or(seed) ^ (self.number << 32);
         options.real_interrupts = self.real_interrupts;
         options.weighted_round_robin = self.weighted_round_robin;
+        options.prealloc = self.prealloc;
         options.host_memory = self.host_memory.map(|preferred| HostMemoryDemand {
             preferred,
             minimum: (preferred / 8).next_multiple_of(4096),

@@ -116,7 +116,7 @@ impl EmulatedController {
         let namespaces = options
             .namespaces
             .iter()
-            .map(|namespace| Namespace::open(namespace, &profile, syncing))
+            .map(|namespace| Namespace::open(namespace, &profile, options.prealloc, syncing))
             .collect::<Result<Vec<_>, _>>()?;
         let entries = profile.max_queue_entries.count().clamp(2, 65536) as u32;
         Ok(EmulatedController {

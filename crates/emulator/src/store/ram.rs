@@ -9,7 +9,7 @@ const PAGE_BYTES: usize = PAGE as usize;
 const WORD: usize = u32::BITS as usize;
 const WORD_BYTES: usize = size_of::<u32>();
 
-/// Memory that takes no room until it is written, with a bit for each page.
+/// Memory with a bit for each page. It takes no room until it is written, unless it was allocated at once.
 ///
 /// A page whose bit is clear is all zeroes, and a read does not touch it: the kernel would have to map a page of zeroes
 /// there first, which takes longer than the read, and takes room for page tables.
@@ -22,7 +22,17 @@ pub(crate) struct Ram {
 impl Ram {
     /// Makes memory of at least `len` bytes, all zero.
     pub(super) fn reserve(len: usize) -> Result<Ram, DeviceError> {
-        let bytes = SharedMemory::reserve(len)?;
+        Self::with_bits(SharedMemory::reserve(len)?)
+    }
+
+    /// Makes memory of at least `len` bytes, all zero, that is allocated now, in huge pages where the system has them,
+    /// and kept.
+    pub(super) fn allocate(len: usize) -> Result<Ram, DeviceError> {
+        Self::with_bits(SharedMemory::allocate(len)?)
+    }
+
+    /// Adds the bits, all clear, of memory that is all zero.
+    fn with_bits(bytes: SharedMemory) -> Result<Ram, DeviceError> {
         let words = (bytes.len() / PAGE_BYTES).div_ceil(WORD);
         let written = SharedMemory::reserve(words * WORD_BYTES)?;
         Ok(Ram { bytes, written })
@@ -167,8 +177,10 @@ mod tests {
         fn every_range_reads_as_it_was_last_written_or_as_zeroes(
             changes in proptest::collection::vec(change(), 1..8),
             (_, read) in change(),
+            prealloc in any::<bool>(),
         ) {
-            let (ram, host) = (Ram::reserve(SIZE).unwrap(), writable());
+            let make = if prealloc { Ram::allocate } else { Ram::reserve };
+            let (ram, host) = (make(SIZE).unwrap(), writable());
             let mut expected = vec![0; SIZE];
             for (change, range) in changes {
                 match change {
@@ -214,5 +226,18 @@ mod tests {
         ram.zero(0, MANY * PAGE_BYTES);
         let released = read_all();
         assert!(released < 100, "{released} faults after a release");
+    }
+
+    #[test]
+    fn a_write_to_allocated_memory_faults_no_small_page_in() {
+        const MANY: usize = 16 << 10;
+        let ram = Ram::allocate(MANY * PAGE_BYTES).unwrap();
+        let host = writable();
+        let before = faults();
+        for page in 0..MANY {
+            ram.copy_from(page * PAGE_BYTES, &host, 0, PAGE_BYTES);
+        }
+        let fresh = faults() - before;
+        assert!(fresh < 100, "{fresh} faults");
     }
 }

@@ -11,6 +11,8 @@ use std::ops::Range;
 pub(crate) struct Pattern {
     /// Distribution of random blocks; `None`: the job is sequential.
     random: Option<Draw>,
+    /// The next random number, if it was drawn ahead.
+    ahead: Option<u64>,
     blocks: Range<u64>,
     /// Next block of a sequential job, for reads and writes together.
     next: u64,
@@ -110,20 +112,35 @@ impl Pattern {
         Pattern {
             random: (job.rw.is_random())
                 .then(|| Draw::new(&job.random_distribution, blocks.end - blocks.start, bs)),
+            ahead: None,
             next: blocks.start,
             blocks,
             rng: Pcg64Mcg::seed_from_u64(seed),
         }
     }
 
+    /// Draws the random number of the next I/O, so that [`Pattern::block`] does not have to.
+    #[inline]
+    pub(crate) fn draw_ahead(&mut self) {
+        self.ahead = self.drawn();
+    }
+
+    /// Returns the random number of the next I/O; `None`: the job is sequential.
+    #[inline]
+    fn drawn(&mut self) -> Option<u64> {
+        let ahead = self.ahead.take();
+        ahead.or_else(|| {
+            let draw = self.random.as_ref()?;
+            Some(draw.block(self.blocks.end - self.blocks.start, &mut self.rng))
+        })
+    }
+
     /// Returns the first of the next I/O's `len` blocks. Random I/Os are drawn independently (fio's `norandommap`);
     /// a sequential one that would go past the end of the area starts again at the start.
     #[inline]
     pub(crate) fn block(&mut self, len: u64) -> u64 {
-        if let Some(draw) = &self.random {
-            let blocks = self.blocks.end - self.blocks.start;
-            let drawn = self.blocks.start + draw.block(blocks, &mut self.rng);
-            return drawn.min(self.last(len));
+        if let Some(drawn) = self.drawn() {
+            return (self.blocks.start + drawn).min(self.last(len));
         }
         let block = match self.next <= self.last(len) {
             true => self.next,
@@ -166,6 +183,23 @@ mod tests {
         };
         assert_eq!(draw(0), draw(0));
         assert_ne!(draw(0), draw(1));
+    }
+
+    #[test]
+    fn what_is_drawn_ahead_is_in_the_same_place_of_the_sequence() {
+        for rw in [ReadWrite::RandRead, ReadWrite::Read] {
+            let draw = |ahead: usize| {
+                let mut pattern = Pattern::new(&Job { rw, ..job() }, 0, 7..1000, 4096);
+                let blocks = (0..50).map(|nth| {
+                    if nth % 3 < ahead {
+                        pattern.draw_ahead();
+                    }
+                    pattern.block(1 + nth as u64 % 2)
+                });
+                blocks.collect::<Vec<_>>()
+            };
+            assert_eq!(draw(0), draw(2));
+        }
     }
 
     /// Returns the fractions of all I/Os that each fifth of the blocks gets, the most frequent blocks first.

@@ -153,6 +153,12 @@ impl<B> DeviceWork<B> {
         Some(next)
     }
 
+    /// Draws the next I/O's block ahead, if it is random.
+    #[inline]
+    pub(super) fn draw_ahead(&mut self) {
+        self.pattern.draw_ahead();
+    }
+
     /// Returns the first of the next `len` blocks; with verification, the next without an I/O in flight. There is
     /// one, because a share has at least as many blocks as the job has I/Os in flight.
     #[inline]

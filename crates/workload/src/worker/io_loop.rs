@@ -142,6 +142,9 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                 self.works.only_arrived(at);
             }
             self.count(seen);
+            if self.alone {
+                self.works.draw_ahead();
+            }
             let soon = self.issues_early(before, at);
             if self.works.in_flight == 0
                 && !(issuing && self.has_more())

@@ -80,6 +80,14 @@ impl<B: Buffer> Works<B> {
         });
     }
 
+    /// Draws the block of each device's next I/O ahead.
+    #[inline]
+    pub(super) fn draw_ahead(&mut self) {
+        for device in &mut self.devices {
+            device.draw_ahead();
+        }
+    }
+
     /// Sets the time from which the latency of a job's only I/O in flight is counted.
     #[inline]
     pub(super) fn only_arrived(&mut self, at: Nanos) {

@@ -1,6 +1,7 @@
 #include "volume.h"
 
 #include <cerrno>
+#include <exception>
 
 #include "file.h"
 
@@ -121,10 +122,25 @@ IOStatus Volume::Rename(const std::string& from, const std::string& to) {
 
 IOStatus Volume::Names(const std::string& prefix, std::vector<std::string>* names) {
   names->clear();
-  auto collect = [](void* context, const char* name) {
-    static_cast<std::vector<std::string>*>(context)->push_back(name);
+  struct Collected {
+    std::vector<std::string>* names;
+    std::exception_ptr thrown;
   };
-  return StatusOf(prefix, joulio_volume_names(volume_, prefix.c_str(), collect, names));
+  // An exception may not pass through the library.
+  auto collect = [](void* context, const char* name) {
+    auto* collected = static_cast<Collected*>(context);
+    try {
+      collected->names->push_back(name);
+    } catch (...) {
+      collected->thrown = std::current_exception();
+    }
+  };
+  Collected collected = {names, nullptr};
+  const int found = joulio_volume_names(volume_, prefix.c_str(), collect, &collected);
+  if (collected.thrown) {
+    std::rethrow_exception(collected.thrown);
+  }
+  return StatusOf(prefix, found);
 }
 
 IOStatus Volume::FreeSpace(uint64_t* bytes) {

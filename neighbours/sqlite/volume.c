@@ -11,6 +11,8 @@ SQLITE_EXTENSION_INIT3
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct joulio_volume *volume;
 static char *device;
+/* As the volume was opened with them. */
+static char *used_completion, *used_queues;
 static int written;
 
 /* A parameter of the URI, else of the environment, else `otherwise`. */
@@ -41,18 +43,31 @@ int complain(int code, const char *name)
 	return code;
 }
 
+/* The number of queues that `text` says; 0: it is none. */
+static unsigned int queues_of(const char *text)
+{
+	char *end = NULL;
+	long queues = text[0] >= '0' && text[0] <= '9' ? strtol(text, &end, 10) : 0;
+
+	if (queues >= 1 && queues <= 65535 && !*end)
+		return (unsigned int)queues;
+	fprintf(stderr, "joulio: queues=%s: a number from 1 to 65535\n", text);
+	return 0;
+}
+
 static struct joulio_volume *opened(sqlite3_filename name, const char *wanted)
 {
 	const char *completion = parameter(name, "completion", "JOULIO_COMPLETION", "interrupt");
-	long queues = strtol(parameter(name, "queues", "JOULIO_QUEUES", "4"), NULL, 10);
+	const char *count = parameter(name, "queues", "JOULIO_QUEUES", "4");
+	unsigned int queues = queues_of(count);
 	unsigned int flags = is_set(name, "format", "JOULIO_FORMAT") ? JOULIO_VOLUME_FORMAT : 0;
 	struct joulio_controller *controller;
 	struct joulio_volume *made = NULL;
 
+	if (!queues)
+		return NULL;
 	written = is_to_be_written(name);
-	if (queues < 1 || queues > 65535)
-		queues = 0;
-	controller = joulio_open(wanted, (unsigned int)queues, written ? JOULIO_ALLOW_WRITE : 0);
+	controller = joulio_open(wanted, queues, written ? JOULIO_ALLOW_WRITE : 0);
 	if (controller) {
 		made = joulio_volume_open(controller, completion, flags);
 		if (!made)
@@ -61,9 +76,24 @@ static struct joulio_volume *opened(sqlite3_filename name, const char *wanted)
 	} else {
 		complain(SQLITE_CANTOPEN, wanted);
 	}
-	if (made)
+	if (made) {
 		device = strdup(wanted);
+		used_completion = strdup(completion);
+		used_queues = strdup(count);
+	}
 	return made;
+}
+
+/* Whether a database's own parameter is the one that the volume was opened with; says so if not. */
+static int agrees(sqlite3_filename name, const char *key, const char *used)
+{
+	const char *wanted = name ? sqlite3_uri_parameter(name, key) : NULL;
+
+	if (!wanted || (used && !strcmp(wanted, used)))
+		return 1;
+	fprintf(stderr, "joulio: %s=%s: this process has its volume open with %s=%s\n", key, wanted, key,
+		used ? used : "another");
+	return 0;
 }
 
 struct joulio_volume *volume_for(sqlite3_filename name)
@@ -80,6 +110,9 @@ struct joulio_volume *volume_for(sqlite3_filename name)
 	} else if (wanted && (!device || strcmp(device, wanted))) {
 		fprintf(stderr, "joulio: %s: this process has a volume on %s, and can have one only\n",
 			wanted, device ? device : "another device");
+		pthread_mutex_unlock(&mutex);
+		return NULL;
+	} else if (!agrees(name, "completion", used_completion) || !agrees(name, "queues", used_queues)) {
 		pthread_mutex_unlock(&mutex);
 		return NULL;
 	}

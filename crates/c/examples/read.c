@@ -24,9 +24,11 @@ int main(int argc, char **argv)
 	}
 	uint64_t ios = (uint64_t)atol(argv[3]), sent = 0, ended = 0, failed = 0;
 	struct joulio_controller *controller = joulio_open(argv[1], 1, 0);
+	if (!controller)
+		return fail();
 	struct joulio_queue *queue = joulio_queue_create(controller, DEPTH, argv[2]);
 	struct joulio_namespace ns;
-	if (!controller || !queue || joulio_namespace_info(controller, &ns))
+	if (!queue || joulio_namespace_info(controller, &ns))
 		return fail();
 
 	struct joulio_buffer *spare[DEPTH];

@@ -5,7 +5,8 @@
  * Made by cbindgen from the sources of joulio-c; a test holds the two together.
  *
  * Every function that can fail returns a negative errno, or NULL, and leaves a line in joulio_error().
- * A handle is used by one thread at a time; different handles by different threads.
+ * A handle is used by one thread at a time; different handles by different threads. A child of fork(2) can use none of
+ * its parent's: each call with one fails with -EBADF.
  */
 
 
@@ -196,7 +197,7 @@ struct joulio_energy {
   char boundary[16];
   // Joules.
   double joules;
-  // Error bound of the joules, relative to the count of the meter; below zero: not known.
+  // Error bound of the joules, in joules, as the meter's count is the true one; below zero: not known.
   double error;
   // Seconds of the window, at this meter.
   double seconds;
@@ -261,7 +262,7 @@ struct joulio_arena *joulio_arena_register(struct joulio_controller *controller,
                                            joulio_release release);
 
 // Makes an arena of `length` bytes from `offset` of `fd`, a memfd or a file of tmpfs or hugetlbfs that holds them,
-// both multiples of its pages. It is mapped shared by this call, and `fd` may be closed. Returns NULL on failure, see
+// `offset` a multiple of its pages; the length is rounded up to whole ones. It is mapped shared by this call, and `fd` may be closed. Returns NULL on failure, see
 // joulio_error().
 //
 // # Safety
@@ -455,8 +456,8 @@ int joulio_submit_and_wait(struct joulio_queue *queue,
                            struct joulio_completion *completions);
 
 // Returns up to `max` completions in `completions`. Waits, with the queue's completion mode, until at least `min` are
-// there or `timeout_ns` have passed; a negative timeout means none. `min` = 0 polls once. Returns their number, or a
-// negative errno: -EIO: the device failed; the queue can still be used, or, if its controller is gone, fails again
+// there or `timeout_ns` have passed; a negative timeout means none, and then nothing in flight returns 0 at once. `min`
+// = 0 polls once. Returns their number, or a negative errno: -EIO: the device failed; the queue can still be used, or, if its controller is gone, fails again
 // after each command that it ends with status 371h.
 //
 // # Safety
@@ -550,7 +551,7 @@ int joulio_namespace_info(const struct joulio_controller *controller,
                           struct joulio_namespace *namespace_);
 
 // Text of the last failure of the calling thread, one line in English of at most 1023 bytes; empty before
-// the first. It is valid until the thread's next failure.
+// the first. It is valid until the thread's next failure. A function that returns NULL for a failure sets errno(3) too.
 const char *joulio_error(void);
 
 // Checks that the library has the interface that the program was compiled for: call it with JOULIO_INTERFACE. Returns
@@ -689,7 +690,7 @@ int joulio_group_leave(struct joulio_group *group,
                        struct joulio_queue *queue);
 
 // Returns completions of all queues of the group, as joulio_reap() does of one queue; the tags have to tell which
-// queue they are of.
+// queue they are of. A group without queues returns 0 at once.
 //
 // # Safety
 // `group` is NULL or a group; `completions` has room for `max`.
@@ -883,7 +884,7 @@ struct joulio_volume *joulio_volume_open(struct joulio_controller *controller,
                                          unsigned int flags);
 
 // Closes the volume; NULL is allowed. Data that was not synced may be lost. Its files may still be used and closed
-// later. Returns 0, or a negative errno.
+// later; it stays open, and cannot be opened again, until the last of them is closed. Returns 0, or a negative errno.
 //
 // # Safety
 // `volume` is NULL or a volume that no other thread uses.
@@ -921,7 +922,8 @@ int joulio_volume_rename(struct joulio_volume *volume,
                          const char *to);
 
 // Calls `each` with `context` and every name that begins with `prefix`, in order; NULL is all names. It may
-// call other functions of the volume. Number of names, or a negative errno.
+// call other functions of the volume. It has to return: neither longjmp(3) nor an exception leaves it. Number of names,
+// or a negative errno.
 //
 // # Safety
 // `volume` is NULL or a volume, `prefix` is NULL or a C string.
@@ -931,7 +933,8 @@ int joulio_volume_names(struct joulio_volume *volume,
                         void *context);
 
 // Writes the bytes in all units of the volume to `*total` and those in free ones to `*free_`, unless
-// these are NULL. 0, or a negative errno.
+// these are NULL. Units of removed and shortened files are free from the next joulio_volume_sync() on. 0, or a negative
+// errno.
 //
 // # Safety
 // `volume` is NULL or a volume, `total` and `free_` are NULL or may be written to.

@@ -1,6 +1,6 @@
 //! Raw admin commands.
 
-use crate::buffer_handle::{in_flight, joulio_buffer};
+use crate::buffer_handle::joulio_buffer;
 use crate::commands::command_at;
 use crate::controller::joulio_controller;
 use crate::error::{Failure, guarded};
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn joulio_admin_buffer(
         check_leave(&command, controller.may_write())?;
         // SAFETY: by the caller.
         let held = unsafe { handle::get(buffer) }?;
-        let memory = held.take(0).ok_or_else(in_flight)?;
+        let memory = held.take(0).ok_or_else(|| held.absent())?;
         let opened = controller.opened();
         let completed = match opened.admin(command, memory) {
             Ok(completed) => completed,

@@ -113,7 +113,7 @@ pub unsafe extern "C" fn joulio_arena_register(
 }
 
 /// Makes an arena of `length` bytes from `offset` of `fd`, a memfd or a file of tmpfs or hugetlbfs that holds them,
-/// both multiples of its pages. It is mapped shared by this call, and `fd` may be closed. Returns NULL on failure, see
+/// `offset` a multiple of its pages; the length is rounded up to whole ones. It is mapped shared by this call, and `fd` may be closed. Returns NULL on failure, see
 /// joulio_error().
 ///
 /// # Safety
@@ -157,6 +157,7 @@ pub unsafe extern "C" fn joulio_arena_take(
     guarded_pointer(|| {
         // SAFETY: by the caller.
         let arena = unsafe { handle::get(arena) }?;
+        check_length(length)?;
         let taken = arena.take(length).ok_or_else(|| {
             let text = format!("the arena has no {length} bytes left in one piece");
             Failure::new(Errno::NOMEM, text)
@@ -218,10 +219,7 @@ pub unsafe extern "C" fn joulio_arena_free(arena: *mut joulio_arena) -> c_int {
 
 fn check_length(length: usize) -> Result<usize, Failure> {
     match length {
-        0 => Err(Failure::new(
-            Errno::INVAL,
-            "an arena of 0 bytes: at least 1",
-        )),
+        0 => Err(Failure::new(Errno::INVAL, "0 bytes: at least 1")),
         length => Ok(length),
     }
 }

@@ -1,6 +1,6 @@
 //! Buffers: DMA memory that C reads and writes in place.
 
-use crate::buffer_handle::{Buffer, in_flight, joulio_buffer};
+use crate::buffer_handle::{Buffer, joulio_buffer};
 use crate::controller::joulio_controller;
 use crate::error::{Failure, guarded, guarded_pointer};
 use crate::handle;
@@ -122,7 +122,10 @@ pub unsafe extern "C" fn joulio_buffer_split(
             );
             return Err(Failure::new(Errno::INVAL, text));
         }
-        let memory = held.memory.as_mut().ok_or_else(in_flight)?;
+        let memory = match held.memory.as_mut() {
+            Some(memory) => memory,
+            None => return Err(held.absent()),
+        };
         let rest = memory.split_off(at);
         held.len = at;
         Ok(handle::make(Buffer::new(rest)))
@@ -142,7 +145,7 @@ pub unsafe extern "C" fn joulio_buffer_join(
     guarded(|| {
         // SAFETY: by the caller.
         let behind = unsafe { handle::get(rest) }?;
-        let joined = behind.memory.take().ok_or_else(in_flight)?;
+        let joined = behind.memory.take().ok_or_else(|| behind.absent())?;
         // SAFETY: by the caller; if both handles are the same, the memory is taken already.
         let result = unsafe { join(buffer, joined) };
         if let Err((memory, failure)) = result {
@@ -167,7 +170,7 @@ unsafe fn join(buffer: *mut joulio_buffer, rest: DmaBuffer) -> Result<(), (DmaBu
         Err(failure) => return Err((rest, failure)),
     };
     let Some(memory) = held.memory.as_mut() else {
-        return Err((rest, in_flight()));
+        return Err((rest, held.absent()));
     };
     match memory.join(rest) {
         Ok(()) => {
@@ -194,7 +197,7 @@ pub unsafe extern "C" fn joulio_buffer_free(buffer: *mut joulio_buffer) -> c_int
         // SAFETY: by the caller.
         let held = unsafe { handle::get(buffer) }?;
         if held.memory.is_none() && !held.is_lost {
-            return Err(in_flight());
+            return Err(held.absent());
         }
         // SAFETY: by the caller.
         drop(unsafe { handle::end(buffer) }?);

@@ -89,18 +89,28 @@ impl Buffer {
     }
 }
 
-#[cold]
-pub(crate) fn in_flight() -> Failure {
-    Failure::new(
-        Errno::BUSY,
-        "the buffer is in flight: it can be used again when its command has completed",
-    )
-}
+impl Buffer {
+    /// Makes the failure of a call with a buffer whose memory is not there.
+    #[cold]
+    pub(crate) fn absent(&self) -> Failure {
+        match self.is_lost {
+            true => Failure::new(
+                Errno::OWNERDEAD,
+                "the buffer is the device's for good, as its queue was destroyed with it in flight: free it",
+            ),
+            false => Failure::new(
+                Errno::BUSY,
+                "the buffer is in flight, or given twice: it can be used again when its command has completed",
+            ),
+        }
+    }
 
-#[cold]
-#[inline(never)]
-pub(crate) extern "C" fn refuse_in_flight() -> c_int {
-    failed(&in_flight())
+    /// Keeps the text and returns the negative errno of [`Buffer::absent`].
+    #[cold]
+    #[inline(never)]
+    pub(crate) extern "C" fn refuse_absent(&self) -> c_int {
+        failed(&self.absent())
+    }
 }
 
 /// Returns the buffers of a list, whose handles begin at `first`, to the caller.

@@ -37,7 +37,8 @@ pub unsafe extern "C" fn joulio_read(
 ) -> c_int {
     // SAFETY: by the caller.
     let Some(queue) = (unsafe { handle::find(queue) }) else {
-        return handle::refuse(queue);
+        // SAFETY: by the caller.
+        return unsafe { handle::refuse(queue) };
     };
     // SAFETY: of this queue, and by the caller. Panics are caught there.
     unsafe { (queue.calls.read)(queue, lba, blocks, buffer, tag) }
@@ -58,7 +59,8 @@ pub unsafe extern "C" fn joulio_write(
 ) -> c_int {
     // SAFETY: by the caller.
     let Some(queue) = (unsafe { handle::find(queue) }) else {
-        return handle::refuse(queue);
+        // SAFETY: by the caller.
+        return unsafe { handle::refuse(queue) };
     };
     if !queue.may_write {
         return refuse_write();
@@ -213,7 +215,8 @@ pub(crate) unsafe fn command_at(command: *const u8) -> Result<Command, Failure> 
 pub unsafe extern "C" fn joulio_ring(queue: *mut joulio_queue) -> c_int {
     // SAFETY: by the caller.
     let Some(queue) = (unsafe { handle::find(queue) }) else {
-        return handle::refuse(queue);
+        // SAFETY: by the caller.
+        return unsafe { handle::refuse(queue) };
     };
     // SAFETY: of this queue. Panics are caught there.
     unsafe { (queue.calls.ring)(queue) }
@@ -240,7 +243,8 @@ pub unsafe extern "C" fn joulio_submit_and_wait(
 ) -> c_int {
     // SAFETY: by the caller.
     let Some(queue) = (unsafe { handle::find(queue) }) else {
-        return handle::refuse(queue);
+        // SAFETY: by the caller.
+        return unsafe { refuse_queue(queue, count) };
     };
     let room = has_room(min, max, completions) || max == 0 && min == 0;
     if !room || ios.is_null() || count.is_null() {
@@ -248,6 +252,22 @@ pub unsafe extern "C" fn joulio_submit_and_wait(
     }
     // SAFETY: of this queue, and by the caller. Panics are caught there.
     unsafe { (queue.calls.submit_and_wait)(queue, ios, count, min, max, timeout_ns, completions) }
+}
+
+/// Returns the negative errno of a call on a queue that is not live; none of its I/Os was submitted.
+///
+/// # Safety
+/// As joulio_submit_and_wait().
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn refuse_queue(queue: *mut joulio_queue, count: *mut c_uint) -> c_int {
+    // SAFETY: by the caller.
+    unsafe {
+        if !count.is_null() {
+            *count = 0;
+        }
+        handle::refuse(queue)
+    }
 }
 
 #[cold]

@@ -9,8 +9,8 @@ use crate::sink::{has_room, no_room};
 use std::ffi::{c_int, c_uint, c_void};
 
 /// Returns up to `max` completions in `completions`. Waits, with the queue's completion mode, until at least `min` are
-/// there or `timeout_ns` have passed; a negative timeout means none. `min` = 0 polls once. Returns their number, or a
-/// negative errno: -EIO: the device failed; the queue can still be used, or, if its controller is gone, fails again
+/// there or `timeout_ns` have passed; a negative timeout means none, and then nothing in flight returns 0 at once. `min`
+/// = 0 polls once. Returns their number, or a negative errno: -EIO: the device failed; the queue can still be used, or, if its controller is gone, fails again
 /// after each command that it ends with status 371h.
 ///
 /// # Safety
@@ -25,7 +25,8 @@ pub unsafe extern "C" fn joulio_reap(
 ) -> c_int {
     // SAFETY: by the caller.
     let Some(queue) = (unsafe { handle::find(queue) }) else {
-        return handle::refuse(queue);
+        // SAFETY: by the caller.
+        return unsafe { handle::refuse(queue) };
     };
     if !has_room(min, max, completions) {
         return refuse_room(min, max, completions);

@@ -58,7 +58,7 @@ impl Each {
     ) -> c_int {
         let room = in_flight.clamp(1, self.max as usize);
         // A call from within the function has memory of its own.
-        let mut completions = COMPLETIONS.take();
+        let mut completions = taken();
         completions.reserve(room);
         let first = completions.as_mut_ptr();
         let room = room as c_uint;
@@ -67,7 +67,13 @@ impl Each {
             // SAFETY: so many were written; by the caller.
             unsafe { (self.run)(self.context, first.add(at)) };
         }
-        COMPLETIONS.set(completions);
+        // Lost where the thread is ending.
+        let _ = COMPLETIONS.try_with(|kept| kept.set(completions));
         found
     }
+}
+
+/// Takes the thread's memory; none is kept where the thread is ending, as in an exit handler.
+fn taken() -> Vec<joulio_completion> {
+    COMPLETIONS.try_with(Cell::take).unwrap_or_default()
 }

@@ -80,14 +80,18 @@ pub(crate) extern "C" fn refuse_panicked() -> c_int {
     failed(&panicked())
 }
 
-/// Runs `call` and returns its pointer, or NULL with the failure's text kept.
+/// Runs `call` and returns its pointer, or NULL with the failure's text kept and its errno set.
 pub(crate) fn guarded_pointer<T>(call: impl FnOnce() -> Result<*mut T, Failure>) -> *mut T {
     let failure = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(pointer)) => return pointer,
         Ok(Err(failure)) => failure,
         Err(_) => panicked(),
     };
-    failed(&failure);
+    // The text is kept first: nothing is allocated after errno is set.
+    let errno = -failed(&failure);
+    drop(failure);
+    // SAFETY: the address of the thread's errno.
+    unsafe { *libc::__errno_location() = errno };
     std::ptr::null_mut()
 }
 
@@ -126,7 +130,7 @@ pub(crate) fn refused(reason: &SubmitError) -> Failure {
 }
 
 /// Text of the last failure of the calling thread, one line in English of at most 1023 bytes; empty before
-/// the first. It is valid until the thread's next failure.
+/// the first. It is valid until the thread's next failure. A function that returns NULL for a failure sets errno(3) too.
 #[unsafe(no_mangle)]
 pub extern "C" fn joulio_error() -> *const c_char {
     LAST.with(|text| text.as_ptr().cast())

@@ -114,7 +114,7 @@ pub unsafe extern "C" fn joulio_group_leave(
 }
 
 /// Returns completions of all queues of the group, as joulio_reap() does of one queue; the tags have to tell which
-/// queue they are of.
+/// queue they are of. A group without queues returns 0 at once.
 ///
 /// # Safety
 /// `group` is NULL or a group; `completions` has room for `max`.

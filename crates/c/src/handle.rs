@@ -1,10 +1,13 @@
 //! Handles: pointers that C programs hold.
 //!
 //! The memory of a handle is reused for handles of its kind and never freed, so that a pointer whose handle has ended,
-//! or that is of another kind, is reported as an error, and no freed memory is read.
+//! or that is of another kind, is reported as an error, and no freed memory is read. It is reused after many others have
+//! ended, so that a pointer that is used after its end does not soon name another handle.
 
 use crate::error::{Failure, failed};
+use crate::inherited;
 use rustix::io::Errno;
+use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::sync::{Mutex, PoisonError};
@@ -21,16 +24,27 @@ pub(crate) trait Handle {
     fn spare() -> &'static Spare;
 }
 
-/// Addresses of handles that have ended.
-pub(crate) struct Spare(Mutex<Vec<usize>>);
+/// Number of ended handles of a kind whose memory is not used again yet.
+const AT_REST: usize = 256;
+
+/// Addresses of handles that have ended, in that order.
+pub(crate) struct Spare(Mutex<VecDeque<usize>>);
 
 impl Spare {
     pub(crate) const fn new() -> Spare {
-        Spare(Mutex::new(Vec::new()))
+        Spare(Mutex::new(VecDeque::new()))
     }
 
-    fn with<T>(&self, run: impl FnOnce(&mut Vec<usize>) -> T) -> T {
+    fn with<T>(&self, run: impl FnOnce(&mut VecDeque<usize>) -> T) -> T {
         run(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns memory that has rested.
+    fn rested(&self) -> Option<usize> {
+        self.with(|spare| match spare.len() > AT_REST {
+            true => spare.pop_front(),
+            false => None,
+        })
     }
 }
 
@@ -47,14 +61,18 @@ pub(crate) fn make<H: Handle>(value: H::Value) -> *mut H {
         mark: H::MARK,
         value: MaybeUninit::new(value),
     };
-    match H::spare().with(Vec::pop) {
+    match H::spare().rested() {
         Some(address) => {
             let memory: *mut Memory<H::Value> = std::ptr::with_exposed_provenance_mut(address);
             // SAFETY: memory of a handle of this kind that nobody has: its value was taken.
             unsafe { memory.write(made) };
             memory.cast()
         }
-        None => Box::into_raw(Box::new(made)).cast(),
+        None => {
+            let memory = Box::into_raw(Box::new(made));
+            inherited::record(memory.cast());
+            memory.cast()
+        }
     }
 }
 
@@ -70,25 +88,34 @@ unsafe fn live<H: Handle>(handle: *mut H) -> Option<*mut Memory<H::Value>> {
 }
 
 /// Makes the failure of a pointer that is NULL or no live handle.
+///
+/// # Safety
+/// As for [`live`].
 #[cold]
 #[inline(never)]
-fn not_live<H: Handle>(handle: *mut H) -> Failure {
+unsafe fn not_live<H: Handle>(handle: *mut H) -> Failure {
     let name = H::NAME;
-    match handle.is_null() {
-        true => Failure::null(name),
-        false => Failure::new(
-            Errno::BADF,
-            format_args!("{name} is not open: it was closed or freed, or the pointer is another's"),
-        ),
+    if handle.is_null() {
+        return Failure::null(name);
     }
+    // SAFETY: not NULL, so that it points to eight bytes.
+    let text = match unsafe { handle.cast::<u64>().read_unaligned() } {
+        inherited::MARK => "is of the process that called fork(2): open another in this one",
+        _ => "is not open: it was closed or freed, or the pointer is another's",
+    };
+    Failure::new(Errno::BADF, format_args!("{name} {text}"))
 }
 
 /// Keeps the text and returns the negative errno of a pointer for which [`find`] has no value. It does not unwind, so
 /// that a caller that ends with it jumps to it, and needs no room on the stack.
+///
+/// # Safety
+/// As for [`live`].
 #[cold]
 #[inline(never)]
-pub(crate) extern "C" fn refuse<H: Handle>(handle: *mut H) -> c_int {
-    failed(&not_live(handle))
+pub(crate) unsafe extern "C" fn refuse<H: Handle>(handle: *mut H) -> c_int {
+    // SAFETY: by the caller.
+    failed(&unsafe { not_live(handle) })
 }
 
 /// Returns the value of a live handle, for the functions of each I/O; if `None`, [`refuse`] gives the reason.
@@ -108,7 +135,7 @@ pub(crate) unsafe fn find<'a, H: Handle>(handle: *mut H) -> Option<&'a mut H::Va
 #[inline]
 pub(crate) unsafe fn get<'a, H: Handle>(handle: *mut H) -> Result<&'a mut H::Value, Failure> {
     // SAFETY: by the caller.
-    unsafe { find(handle) }.ok_or_else(|| not_live(handle))
+    unsafe { find(handle) }.ok_or_else(|| unsafe { not_live(handle) })
 }
 
 /// Returns the value of a live handle that several threads may use at once.
@@ -120,7 +147,8 @@ where
     H::Value: Sync,
 {
     // SAFETY: by the caller.
-    let memory = unsafe { live(handle.cast_mut()) }.ok_or_else(|| not_live(handle.cast_mut()))?;
+    let memory =
+        unsafe { live(handle.cast_mut()) }.ok_or_else(|| unsafe { not_live(handle.cast_mut()) })?;
     // SAFETY: a marked handle has a value.
     Ok(unsafe { (*memory).value.assume_init_ref() })
 }
@@ -144,13 +172,13 @@ pub(crate) unsafe fn end<H: Handle>(handle: *mut H) -> Result<Option<H::Value>, 
         return Ok(None);
     }
     // SAFETY: by the caller.
-    let memory = unsafe { live(handle) }.ok_or_else(|| not_live(handle))?;
+    let memory = unsafe { live(handle) }.ok_or_else(|| unsafe { not_live(handle) })?;
     // SAFETY: a marked handle has a value, which is taken once: the mark goes with it.
     let value = unsafe {
         (*memory).mark = 0;
         (*memory).value.assume_init_read()
     };
     let address = memory.expose_provenance();
-    H::spare().with(|spare| spare.push(address));
+    H::spare().with(|spare| spare.push_back(address));
     Ok(Some(value))
 }

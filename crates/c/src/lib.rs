@@ -25,6 +25,7 @@ mod error;
 mod file;
 mod group;
 mod handle;
+mod inherited;
 mod io;
 mod list;
 mod meters;

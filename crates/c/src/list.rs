@@ -1,7 +1,7 @@
 //! Commands with a list of buffers: scatter on a read, gather on a write.
 
 use crate::any_commands::Scattered;
-use crate::buffer_handle::{give_back, in_flight, joulio_buffer};
+use crate::buffer_handle::{give_back, joulio_buffer};
 use crate::commands::command_at;
 use crate::error::{Failure, guarded, refused};
 use crate::handle;
@@ -146,7 +146,7 @@ unsafe fn take_all(parts: &[joulio_part], tag: u64) -> Result<BufferList, Failur
                 );
                 return Err(Failure::new(Errno::INVAL, text));
             }
-            let memory = held.take(tag).ok_or_else(in_flight)?;
+            let memory = held.take(tag).ok_or_else(|| held.absent())?;
             held.next = next;
             Ok(memory)
         });

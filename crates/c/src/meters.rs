@@ -7,7 +7,7 @@ use ::joulio_energy::{MeterResult, Meters};
 use joulio_host::energy_sources::{add_device, found, met, root, select};
 use rustix::io::Errno;
 use std::ffi::{c_char, c_int, c_uint};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{SendError, Sender, channel};
 use std::thread::JoinHandle;
 
 /// Meters that are read together.
@@ -34,7 +34,7 @@ pub struct joulio_energy {
     pub boundary: [c_char; 16],
     /// Joules.
     pub joules: f64,
-    /// Error bound of the joules, relative to the count of the meter; below zero: not known.
+    /// Error bound of the joules, in joules, as the meter's count is the true one; below zero: not known.
     pub error: f64,
     /// Seconds of the window, at this meter.
     pub seconds: f64,
@@ -53,7 +53,7 @@ pub(crate) enum Reader {
 /// A window that a thread keeps open, so that power meters are sampled.
 pub(crate) struct Window {
     close: Sender<()>,
-    thread: JoinHandle<(Meters, Vec<MeterResult>)>,
+    thread: JoinHandle<Option<(Meters, Vec<MeterResult>)>>,
 }
 
 /// Opens meters: `words` as the command's --meter takes them, separated by spaces ("all", "package",
@@ -103,17 +103,24 @@ pub unsafe extern "C" fn joulio_meters_start(meters: *mut joulio_meters) -> c_in
         // SAFETY: by the caller.
         let reader = unsafe { handle::get(meters) }?;
         match std::mem::replace(reader, Reader::Over) {
-            Reader::Idle(meters) => {
-                *reader = Reader::Open(Window::open(meters)?);
-                Ok(0)
-            }
-            other => {
-                *reader = other;
+            Reader::Idle(meters) => match Window::open(meters) {
+                Ok(window) => {
+                    *reader = Reader::Open(window);
+                    Ok(0)
+                }
+                Err((meters, failure)) => {
+                    *reader = meters.map_or(Reader::Over, Reader::Idle);
+                    Err(failure)
+                }
+            },
+            Reader::Open(window) => {
+                *reader = Reader::Open(window);
                 Err(Failure::new(
                     Errno::BUSY,
                     "a window of these meters is open: end it with joulio_meters_stop()",
                 ))
             }
+            Reader::Over => Err(lost()),
         }
     })
 }
@@ -138,8 +145,9 @@ pub unsafe extern "C" fn joulio_meters_stop(
         }
         let window = match std::mem::replace(reader, Reader::Over) {
             Reader::Open(window) => window,
-            other => {
-                *reader = other;
+            Reader::Over => return Err(lost()),
+            Reader::Idle(meters) => {
+                *reader = Reader::Idle(meters);
                 return Err(Failure::new(
                     Errno::INVAL,
                     "no window is open: begin it with joulio_meters_start()",
@@ -193,10 +201,13 @@ pub unsafe extern "C" fn joulio_meters_close(meters: *mut joulio_meters) -> c_in
 }
 
 impl Window {
-    fn open(mut meters: Meters) -> Result<Window, Failure> {
+    /// Opens a window of `meters`, which come back with the failure unless their thread was lost.
+    fn open(meters: Meters) -> Result<Window, (Option<Meters>, Failure)> {
+        let (give, given) = channel::<Meters>();
         let (close, closed) = channel();
         let (opened, is_open) = channel();
         let keep = move || {
+            let mut meters = given.recv().ok()?;
             let window = meters.open();
             let results = match window {
                 Ok(window) => {
@@ -210,22 +221,27 @@ impl Window {
                     Vec::new()
                 }
             };
-            (meters, results)
+            Some((meters, results))
         };
-        let thread = std::thread::Builder::new()
-            .name("joulio-meters".into())
-            .spawn(keep)
-            .map_err(no_thread)?;
+        let builder = std::thread::Builder::new().name("joulio-meters".into());
+        let thread = match builder.spawn(keep) {
+            Ok(thread) => thread,
+            Err(error) => return Err((Some(meters), no_thread(error))),
+        };
+        if let Err(SendError(meters)) = give.send(meters) {
+            return Err((Some(meters), lost()));
+        }
+        let window = Window { close, thread };
         match is_open.recv() {
-            Ok(Ok(())) => Ok(Window { close, thread }),
-            Ok(Err(error)) => Err(no_thread(error)),
-            Err(_) => Err(lost()),
+            Ok(Ok(())) => Ok(window),
+            Ok(Err(error)) => Err((window.close().ok().map(|of| of.0), no_thread(error))),
+            Err(_) => Err((None, lost())),
         }
     }
 
     fn close(self) -> Result<(Meters, Vec<MeterResult>), Failure> {
         drop(self.close);
-        self.thread.join().map_err(|_| lost())
+        self.thread.join().ok().flatten().ok_or_else(lost)
     }
 }
 
@@ -239,7 +255,7 @@ fn no_thread(error: std::io::Error) -> Failure {
 fn lost() -> Failure {
     Failure::new(
         Errno::NOTRECOVERABLE,
-        "the thread that reads the meters was lost",
+        "the thread that reads the meters was lost: close them, and open others",
     )
 }
 

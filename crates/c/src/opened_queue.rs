@@ -85,31 +85,32 @@ unsafe extern "C" fn reap<D: Device>(
             timeout_ns,
             completions,
         };
-        match seat_of::<OpenedQueue<D>>(queue).usual() {
-            Some(pair) => hand_out_usual::<D, false>(queue, pair, max, completions),
-            None => release_and_wait::<D>(queue, 0),
-        }
+        let Some(mut pair) = seat_of::<OpenedQueue<D>>(queue).usual() else {
+            return release_and_wait::<D>(queue, 0);
+        };
+        let taken = take_usual::<D, false>(queue, &mut pair, max, completions);
+        hand_on::<D>(queue, taken)
     }
 }
 
-/// Returns usual completions that are there, and continues in another function if they are too few or not all. It is
+/// Writes usual completions that are there to the caller's array; `None` if the call has to take the slow path. It is
 /// instantiated for each caller, by `BATCH`, so that the loop is inlined.
 ///
 /// # Safety
 /// `queue` is one of this device, alone, which nobody else uses, and `pair` is its own; the others are those of its
 /// call.
 #[inline(always)]
-pub(crate) unsafe fn hand_out_usual<D: Device, const BATCH: bool>(
+pub(crate) unsafe fn take_usual<D: Device, const BATCH: bool>(
     queue: *mut Queue,
-    mut pair: UsualQueue<'_, D>,
+    pair: &mut UsualQueue<'_, D>,
     max: u32,
     completions: *mut joulio_completion,
-) -> c_int {
-    // SAFETY: by the caller; neither borrows the pair, and it is not used again where the queue is handed on.
+) -> Option<Result<Taken, Panicked>> {
+    // SAFETY: by the caller; of the queue, and not of the pair.
     unsafe {
         (*queue).calls_left -= 1;
         if (*queue).calls_left == 0 {
-            return check_and_reap::<D>(queue);
+            return None;
         }
     }
     let mut next = completions;
@@ -134,14 +135,28 @@ pub(crate) unsafe fn hand_out_usual<D: Device, const BATCH: bool>(
     };
     // SAFETY: of the queue, and not of the pair.
     let min = || unsafe { (*queue).call.room.min as usize };
-    let taken = caught(|| pair.take_usual(min, max as usize, usual));
+    Some(caught(|| pair.take_usual(min, max as usize, usual)))
+}
+
+/// Ends a call that has `taken` usual completions, or continues it in another function if they are too few or not all.
+/// The caller must hold no borrow of the queue pair that it uses again.
+///
+/// # Safety
+/// `queue` is one of this device, alone, which nobody else uses, and its call has taken these.
+#[inline(always)]
+pub(crate) unsafe fn hand_on<D: Device>(
+    queue: *mut Queue,
+    taken: Option<Result<Taken, Panicked>>,
+) -> c_int {
     match taken {
-        Ok(Taken::Enough(found)) => found as c_int,
+        Some(Ok(Taken::Enough(found))) => found as c_int,
         // SAFETY: by the caller; so many are there.
-        Ok(Taken::All(found)) => unsafe { release_and_wait::<D>(queue, found as u32) },
+        Some(Ok(Taken::All(found))) => unsafe { release_and_wait::<D>(queue, found as u32) },
         // SAFETY: by the caller; so many are there.
-        Ok(Taken::Some(found)) => unsafe { reap_rest::<D>(queue, found as u32) },
-        Err(Panicked) => refuse_panicked(),
+        Some(Ok(Taken::Some(found))) => unsafe { reap_rest::<D>(queue, found as u32) },
+        Some(Err(Panicked)) => refuse_panicked(),
+        // SAFETY: by the caller.
+        None => unsafe { check_and_reap::<D>(queue) },
     }
 }
 
@@ -170,7 +185,7 @@ unsafe extern "C" fn release_and_wait<D: Device>(queue: *mut Queue, found: u32) 
 /// Returns completions that there was no room for, makes the group check the queue, and continues as [`wait`].
 ///
 /// # Safety
-/// As [`hand_out_usual`].
+/// As [`hand_on`].
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn check_and_reap<D: Device>(queue: *mut Queue) -> c_int {
@@ -211,7 +226,7 @@ unsafe extern "C" fn check_and_reap<D: Device>(queue: *mut Queue) -> c_int {
 /// Returns completions that are there, usual or not, after the `found` ones, and continues as [`wait`].
 ///
 /// # Safety
-/// As [`hand_out_usual`]; `found` is at most `max`.
+/// As [`hand_on`]; `found` is at most `max`.
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn reap_rest<D: Device>(queue: *mut Queue, found: u32) -> c_int {

@@ -4,7 +4,7 @@ use crate::buffer_handle::joulio_buffer;
 use crate::error::{caught, guarded_io, refuse_panicked};
 use crate::handle;
 use crate::io::{JOULIO_READ, JOULIO_WRITE, joulio_completion, joulio_io};
-use crate::opened_queue::{OpenedQueue, hand_out_usual};
+use crate::opened_queue::{OpenedQueue, hand_on, take_usual};
 use crate::queue_handle::{Call, Queue, Room};
 use crate::seat::{kind, seat_of, submit_all, transfer};
 use crate::slots::DriverTag;
@@ -127,10 +127,11 @@ pub(crate) unsafe extern "C" fn submit_and_wait<D: Device>(
         let Room {
             max, completions, ..
         } = (*queue).call.room;
-        match max {
-            0 => 0,
-            _ => hand_out_usual::<D, true>(queue, pair, max, completions),
+        if max == 0 {
+            return 0;
         }
+        let taken = take_usual::<D, true>(queue, &mut pair, max, completions);
+        hand_on::<D>(queue, taken)
     }
 }
 

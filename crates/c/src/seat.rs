@@ -1,7 +1,7 @@
 //! Seats of queue pairs, alone or in a group, and commands on the pair in a seat.
 
 use crate::any_commands::{Commands, Scattered, What};
-use crate::buffer_handle::{Buffer, joulio_buffer, refuse_in_flight};
+use crate::buffer_handle::{Buffer, joulio_buffer};
 use crate::error::{Failure, failed, guarded_io, refused};
 use crate::handle;
 use crate::io::{JOULIO_READ, JOULIO_WRITE, joulio_io};
@@ -155,10 +155,11 @@ pub(crate) unsafe fn with_buffer(
     guarded_io(|| {
         // SAFETY: by the caller.
         let Some(held) = (unsafe { handle::find(buffer) }) else {
-            return handle::refuse(buffer);
+            // SAFETY: by the caller.
+            return unsafe { handle::refuse(buffer) };
         };
         let Some(memory) = held.take(tag) else {
-            return refuse_in_flight();
+            return held.refuse_absent();
         };
         match submit(memory, DriverTag::of_buffer(buffer)) {
             Ok(()) => 0,

@@ -117,7 +117,7 @@ fn formats(flags: c_uint) -> Result<(bool, bool), Failure> {
 }
 
 /// Closes the volume; NULL is allowed. Data that was not synced may be lost. Its files may still be used and closed
-/// later. Returns 0, or a negative errno.
+/// later; it stays open, and cannot be opened again, until the last of them is closed. Returns 0, or a negative errno.
 ///
 /// # Safety
 /// `volume` is NULL or a volume that no other thread uses.
@@ -207,7 +207,8 @@ pub unsafe extern "C" fn joulio_volume_rename(
 }
 
 /// Calls `each` with `context` and every name that begins with `prefix`, in order; NULL is all names. It may
-/// call other functions of the volume. Number of names, or a negative errno.
+/// call other functions of the volume. It has to return: neither longjmp(3) nor an exception leaves it. Number of names,
+/// or a negative errno.
 ///
 /// # Safety
 /// `volume` is NULL or a volume, `prefix` is NULL or a C string.
@@ -238,7 +239,8 @@ pub unsafe extern "C" fn joulio_volume_names(
 }
 
 /// Writes the bytes in all units of the volume to `*total` and those in free ones to `*free_`, unless
-/// these are NULL. 0, or a negative errno.
+/// these are NULL. Units of removed and shortened files are free from the next joulio_volume_sync() on. 0, or a negative
+/// errno.
 ///
 /// # Safety
 /// `volume` is NULL or a volume, `total` and `free_` are NULL or may be written to.

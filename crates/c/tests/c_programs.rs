@@ -114,6 +114,11 @@ fn a_c_program_finds_groups_as_the_header_says() -> Result<()> {
 }
 
 #[test]
+fn a_c_program_finds_ended_and_inherited_handles_as_the_header_says() -> Result<()> {
+    all_claims_hold("tests/handles.c")
+}
+
+#[test]
 fn a_c_program_finds_volumes_and_files_as_the_header_says() -> Result<()> {
     all_claims_hold("tests/volumes.c")
 }

@@ -31,6 +31,8 @@ pub(crate) struct Shared<D: Device> {
     admin: Mutex<Admin<D>>,
     /// CSTS.RDY was seen, so that there is a controller to shut down.
     up: bool,
+    /// Process that opened the controller.
+    process: u32,
     pool: Mutex<Pool>,
     retired: Mutex<Retired>,
     pub(super) features: Mutex<Features>,
@@ -82,6 +84,7 @@ impl<D: Device> Shared<D> {
             generation: admin.current_generation(),
             admin: Mutex::new(admin),
             up: false,
+            process: std::process::id(),
             pool: Mutex::default(),
             retired: Mutex::default(),
             features: Mutex::default(),
@@ -217,18 +220,26 @@ impl<D: Device> Shared<D> {
     }
 }
 
-impl<D: Device> Drop for Shared<D> {
-    fn drop(&mut self) {
+impl<D: Device> Shared<D> {
+    /// Shuts the controller down, and returns true if it uses no memory any more.
+    fn lets_go(&self) -> bool {
         let registers = self.registers();
         let dead = lock(&self.recovery).death().map(|death| death.released);
-        let released = dead.unwrap_or_else(|| {
+        dead.unwrap_or_else(|| {
             if self.up {
                 let rtd3e = self.identity.as_ref().map_or(0, |it| it.rtd3e.get());
                 registers.shut_down(shutdown_time(rtd3e));
             }
             registers.lets_go(self.cap)
-        });
-        if !released {
+        })
+    }
+}
+
+impl<D: Device> Drop for Shared<D> {
+    fn drop(&mut self) {
+        // In a child of fork(2) the controller is the parent's.
+        let inherited = self.process != std::process::id();
+        if inherited || !self.lets_go() {
             // The device was never seen to stop using this memory: it is leaked, still mapped, rather than reused.
             std::mem::forget(Arc::clone(self.admin().memory()));
             std::mem::forget(std::mem::take(&mut *lock(&self.retired)));

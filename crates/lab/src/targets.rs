@@ -212,7 +212,7 @@ fn refuse_under_loops(
     devices: &[&TargetName],
     job: &Job,
 ) -> Result<(), OpenError> {
-    // With verification, even jobs that only read write their data first.
+    // With verification, jobs that only read write their data first where there is none.
     if !job.does(Direction::Write) && job.verify == Verify::None {
         return Ok(());
     }
@@ -267,9 +267,8 @@ fn open_one(
     let name = match device {
         TargetName::Own(name) => name,
         TargetName::Kernel(path) => {
-            // A mounted device can be opened for reading, but not for writing. Reads that verify are laid out.
-            let writes = |job: &Job| job.does(Direction::Write) || job.verify != Verify::None;
-            let writes = jobs().any(writes);
+            // A mounted device can be opened for reading, but not for writing.
+            let writes = jobs().any(|job| job.does(Direction::Write));
             let target = open_kernel(path, may_write && writes)?;
             return Ok(Box::new(target));
         }
@@ -283,8 +282,9 @@ fn open_one(
                 faults: options.faults.clone(),
                 cpus: cpus_beside(all.map(|member| &member.job)),
             };
+            let holds_data = emulated.holds_data();
             let controller = emulated.open(&name.text, how, here)?;
-            inside(name, emulated, controller, may_write)
+            inside(name, emulated, controller, (may_write, holds_data))
         }
         DeviceKind::Own(OwnAddress::Pcie(address)) => {
             outside(name, open_pcie(*address, how)?, may_write)
@@ -315,12 +315,12 @@ fn outside<D: Device>(
     Ok(Box::new(target?))
 }
 
-/// Creates the target of a controller that is emulated in this process.
+/// Creates the target of a controller that is emulated in this process, which may be written and may have older data.
 fn inside(
     name: &DeviceName,
     emulated: &Emulated,
     controller: Controller<EmulatedDevice>,
-    may_write: bool,
+    (may_write, holds_data): (bool, bool),
 ) -> Result<Box<dyn Target>, OpenError> {
     let inside = EmulatedInfo {
         profile: emulated.profile()?,
@@ -333,8 +333,11 @@ fn inside(
         name.nsid,
         may_write,
         Some(inside),
-    );
-    Ok(Box::new(target?))
+    )?;
+    Ok(match holds_data {
+        true => Box::new(target),
+        false => Box::new(target.without_data()),
+    })
 }
 
 /// Returns what an emulated device did.

@@ -161,7 +161,8 @@ fn check_data(
             let shared = pairs.find(|((here, own), (there, area))| {
                 let writes = other.job.does(Direction::Write)
                     // Before the run, the data that its reads are to verify is written.
-                    || other.job.verify != Verify::None && targets[**there].info().may_write;
+                    || other.job.verify != Verify::None
+                        && targets[**there].info().lays_out(&other.job);
                 here == there && writes && own.overlaps(**area)
             });
             if let Some(((device, _), _)) = shared {

@@ -175,7 +175,7 @@ impl Standing {
                     index: self.works + own.index,
                     ..own
                 },
-                may_write: info.may_write,
+                may_write: info.lays_out(job),
                 name: several.then(|| info.name.clone()),
             }
         });

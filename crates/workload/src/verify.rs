@@ -19,7 +19,9 @@ const RUN: Range<usize> = 28..32;
 /// Fault of a block that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Mismatch {
-    #[error("block {block}: no header where one was written (magic {found:#018x})")]
+    #[error(
+        "block {block}: no header: it was never written with verify, or changed since (magic {found:#018x})"
+    )]
     Magic { block: u64, found: u64 },
     #[error("block {block}: holds the data of block {found}")]
     Misplaced { block: u64, found: u64 },

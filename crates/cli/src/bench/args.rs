@@ -79,8 +79,9 @@ pub struct BenchArgs {
     /// 0 if it does not learn
     #[arg(long = "ramp_time", value_parser = seconds)]
     ramp_time: Option<Nanos>,
-    /// none or crc32c: mark every block with where and when it was written, and check it. Blocks to be read are
-    /// written once before the run; blocks that the run wrote are read back after it
+    /// none or crc32c: mark every block with where and when it was written, and check it. A job that only reads checks
+    /// what is there; if it also writes, or the device had no data, blocks to be read are written once before the run.
+    /// Blocks that the run wrote are read back after it
     #[arg(long, default_value = "none", hide_default_value = true)]
     verify: Verify,
     /// With --number_ios, count energy for this many seconds (or 2m) from the start, including the idle time after
@@ -207,7 +208,7 @@ pub struct BenchArgs {
     #[arg(long = "status-interval", value_name = "TIME", value_parser = interval)]
     pub status_interval: Option<Nanos>,
     /// Log each I/O's latency in fio's format to PREFIX_lat.1.log (the first job; with several runs
-    /// PREFIX-poll_lat.1.log). The log is kept in memory until the run ends
+    /// PREFIX-poll_lat.1.log). The log is kept in memory until the run ends. As in fio, it replaces an earlier one
     #[arg(long = "write_lat_log", value_name = "PREFIX")]
     write_lat_log: Option<PathBuf>,
     /// Log bandwidth in KiB/s in the same way: PREFIX_bw.1.log

@@ -48,18 +48,35 @@ fn every_engine_writes_and_reads_back_what_it_wrote() {
 }
 
 #[test]
-fn blocks_to_be_read_are_written_first_where_that_is_allowed() {
-    let (_room, file) = room_with_file();
-    let runs = runs(&format!(
-        "--device {file} --engine psync --rw randread --verify crc32c --size 1m --number_ios 200 --ramp_time 0 --allow-write"
-    ));
+fn a_job_that_only_reads_verifies_what_was_written_and_writes_nothing() {
+    let (room, file) = room_with_file();
+    let flags = |rw: &str| {
+        format!(
+            "--device {file} --engine psync --rw {rw} --verify crc32c --size 1m --number_ios 256 --ramp_time 0 --allow-write"
+        )
+    };
+    let before = std::fs::read(&file).expect("read");
+    let line = format!("bench {} --meter none", flags("randread"));
+    let said = failed(room.path(), &line, 1);
+    assert!(said.contains("no header"), "{said}");
+    assert!(
+        std::fs::read(&file).expect("read") == before,
+        "a verifying read wrote"
+    );
+    runs(&flags("write"));
+    let written = std::fs::read(&file).expect("read");
+    let runs = runs(&flags("randread"));
+    assert!(
+        std::fs::read(&file).expect("read") == written,
+        "a verifying read wrote"
+    );
     let [run] = runs.as_slice() else {
         panic!("{} runs", runs.len());
     };
     assert_eq!(run["all"]["errors"], 0, "{run:#}");
     assert_eq!(run["write"]["ios"], 0, "{run:#}");
     assert_eq!(run["verify"]["errors"], 0, "{run:#}");
-    assert_eq!(run["verify"]["blocks"], 200, "{run:#}");
+    assert_eq!(run["verify"]["blocks"], 256, "{run:#}");
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn work(
             shares: vec![Share {
                 assignment,
                 blocks,
-                may_write: target.info().may_write,
+                may_write: target.info().lays_out(&job),
                 name,
             }],
             stop,

@@ -205,6 +205,7 @@ fn info() -> TargetInfo {
         engines: vec![(EngineName::Psync, 8), (EngineName::Nvme, 8)],
         max_jobs: 8,
         may_write: false,
+        holds_data: false,
         disk: None,
         numa_node: None,
         iommu: None,

@@ -1,8 +1,9 @@
 //! Descriptions of targets.
 
-use joulio_job::EngineName;
+use joulio_job::{EngineName, Job};
 use joulio_kernel_io::Disk;
 use joulio_model::DeviceProfile;
+use joulio_units::Direction;
 
 /// Facts about a target that are known when it is opened.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub struct TargetInfo {
     pub max_jobs: usize,
     /// True if data on the target may be overwritten.
     pub may_write: bool,
+    /// True if the target may have data that is older than its opening: jobs that only read do not change it.
+    pub holds_data: bool,
     /// Disk that the target is, or is on, for the kernel's counters; `None` if the kernel does not drive it.
     pub disk: Option<Disk>,
     /// NUMA node of the device; `None`: not known, or the machine has no nodes.
@@ -35,6 +38,11 @@ pub struct TargetInfo {
 }
 
 impl TargetInfo {
+    /// Returns true if `job`, which verifies, may write the blocks that it is to read.
+    pub(crate) fn lays_out(&self, job: &Job) -> bool {
+        self.may_write && (job.does(Direction::Write) || !self.holds_data)
+    }
+
     /// Returns the largest queue depth of a job with `engine`; zero if the target does not have that engine.
     pub fn max_depth(&self, engine: EngineName) -> usize {
         let mut engines = self.engines.iter();

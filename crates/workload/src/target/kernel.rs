@@ -63,6 +63,7 @@ impl KernelTarget {
             engines: kernel::ENGINES.to_vec(),
             max_jobs: MAX_JOBS,
             may_write,
+            holds_data: true,
             numa_node: file.disk().and_then(numa_node),
             disk: file.disk().cloned(),
             iommu: None,

@@ -60,6 +60,7 @@ impl<D: Device> NvmeTarget<D> {
             engines: vec![(EngineName::Nvme, controller.max_depth())],
             max_jobs: controller.max_queues(),
             may_write,
+            holds_data: true,
             disk: None,
             numa_node: controller.device().numa_node(),
             iommu: controller.device().has_iommu(),
@@ -72,6 +73,12 @@ impl<D: Device> NvmeTarget<D> {
             activity,
             thread,
         })
+    }
+
+    /// Sets that the target had no data when it was opened.
+    pub fn without_data(mut self) -> NvmeTarget<D> {
+        self.info.holds_data = false;
+        self
     }
 }
 

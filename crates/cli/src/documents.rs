@@ -37,7 +37,12 @@ pub fn completions(args: &CompletionsArgs) -> Outcome {
 pub fn man(args: &ManArgs) -> Outcome {
     let folder = &args.folder;
     let wrong = |error| Failure::input(format!("{}: {error}", folder.display()));
-    create_dir_all(folder).map_err(wrong)?;
+    create_dir_all(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+            Failure::input(format!("{}: not a folder: name another", folder.display()))
+        }
+        _ => wrong(error),
+    })?;
     let mut command = written().disable_help_subcommand(true);
     command.build();
     pages(&command, &args.date, folder).map_err(wrong)

@@ -218,9 +218,11 @@ pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
 fn parse_cpus(text: &str) -> Result<Cpus, String> {
     let cpus = joulio_units::parse_cpus(text).unwrap_or_default();
     let cpus: Vec<_> = cpus.into_iter().map(|cpu| cpu as usize).collect();
-    let unknown = |&cpu: &usize| cpu >= rustix::thread::CpuSet::MAX_CPU;
-    if cpus.is_empty() || cpus.iter().any(unknown) {
-        return Err(format!("'{text}' is not a list of CPUs: 0,2-4"));
+    let most = rustix::thread::CpuSet::MAX_CPU - 1;
+    if cpus.is_empty() || cpus.iter().any(|cpu| *cpu > most) {
+        return Err(format!(
+            "'{text}' is not a list of CPUs from 0 to {most}, as 0,2-4"
+        ));
     }
     Ok(Cpus(cpus))
 }

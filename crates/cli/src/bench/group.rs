@@ -102,10 +102,7 @@ impl<'a> Group<'a> {
         let virtual_time = options.base.twin.is_some();
         let plot = plot_file(args)?;
         // Signals are handled before there is anything to restore or to wait for.
-        let stop = match virtual_time {
-            true => Stop::default(),
-            false => stop_on_signals()?,
-        };
+        let stop = stop_on_signals()?;
         let opened = SweepSession::open(options, &self.runs, &stop);
         let opened = opened.map_err(|error| Failure::from(error).after_signal())?;
         let mut store = RecordStore::open(args.state.as_deref(), &options.header())?;

@@ -51,13 +51,15 @@ pub fn run(args: &RunArgs) -> Outcome {
         let text = surveyed(survey, &beside, &file.display().to_string());
         printed = printed.and_then(|()| print(&text));
     }
-    match (&end.not_run, end.trouble()) {
-        (None, None) => printed,
-        (None, Some(trouble)) => Err(Failure::run(trouble)),
-        (Some(missing), None) => Err(Failure::interrupted(missing)),
-        (Some(missing), Some(trouble)) => {
-            Err(Failure::interrupted(format!("{missing}; {trouble}")))
-        }
+    let left = format!(
+        "{} of {} runs are left: the same command goes on with them",
+        end.left, end.all
+    );
+    match (end.left, end.trouble()) {
+        (0, None) => printed,
+        (0, Some(trouble)) => Err(Failure::run(trouble)),
+        (_, None) => Err(Failure::interrupted(left)),
+        (_, Some(trouble)) => Err(Failure::interrupted(format!("{left}; {trouble}"))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A run that is ended early reports this and its results so far; a closed pipe is not an error.
 
-use crate::common::running::{wait_for_job, wait_for_work};
+use crate::common::running::{wait_for_handler, wait_for_job, wait_for_work};
 use crate::common::{begin, ended, unread};
 use predicates::prelude::PredicateBooleanExt;
 use rustix::process::{Pid, Signal, kill_process};
@@ -61,6 +61,30 @@ fn an_interrupted_run_is_valid_json_that_says_so() {
         assert_eq!(runs[0]["interrupted"], true);
         assert!(report["manifest"]["not_run"].is_array());
         assert!(runs[0]["all"]["ios"].is_u64());
+    }
+}
+
+#[test]
+fn a_command_in_virtual_time_is_interrupted_too() {
+    for (line, says) in [
+        // The first run may have begun, and is cut short then.
+        (
+            "bench --twin --number_ios 1000M --completion poll,interrupt",
+            "nvme interrupt\n",
+        ),
+        (
+            "advise --twin --number_ios 1000M",
+            "SIGTERM; no advice: not all candidates were run\n",
+        ),
+    ] {
+        let child = begin(line);
+        wait_for_handler(child.id(), Signal::TERM);
+        kill_process(Pid::from_child(&child), Signal::TERM).expect("kill");
+        let output = ended(child);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(143), "{line}: {said}");
+        assert!(said.starts_with("joulio: ended by SIGTERM; "), "{said}");
+        assert!(said.lines().count() == 1 && said.ends_with(says), "{said}");
     }
 }
 

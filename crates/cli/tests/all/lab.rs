@@ -448,6 +448,12 @@ fn a_full_disk_ends_with_what_is_to_be_done() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("not all runs are in it: make room"), "{said}");
+    // It ends there, rather than to measure for nothing.
+    let done = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        done.contains("12 run(s)") && !done.contains("12 of them now"),
+        "{done}"
+    );
     let text = stdout(room.path(), "lab run small.toml --twin --results out");
     assert!(text.contains("12 with figures"), "{text}");
     assert_eq!(runs(&room.path().join("out")).len(), 12);

@@ -1,7 +1,9 @@
 //! `joulio profiles measure`: measurement of a device and its profile. Rates depend on this machine and are not checked
 //! here; crates/lab/tests/device_measure.rs checks them in virtual time.
 
-use crate::common::{begin, contents, ended, interrupt, joulio, refused, thorough, wait_for};
+use crate::common::running::wait_for_handler;
+use crate::common::{begin, contents, ended, interrupt, joulio, refused, thorough};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -217,15 +219,7 @@ fn a_signal_ends_it_and_nothing_is_written() {
         out.display()
     );
     let child = begin(&line);
-    let status = format!("/proc/{}/status", child.id());
-    wait_for("handler of SIGINT", || {
-        let status = fs::read_to_string(&status).ok()?;
-        let caught = status
-            .lines()
-            .find_map(|line| line.strip_prefix("SigCgt:"))?;
-        let caught = u64::from_str_radix(caught.trim(), 16).ok()?;
-        (caught & 0b10 != 0).then_some(())
-    });
+    wait_for_handler(child.id(), Signal::INT);
     interrupt(&child);
     let output = ended(child);
     let said = String::from_utf8_lossy(&output.stderr);

@@ -7,6 +7,9 @@ use joulio_host::power_states::coalescing::ParseCoalescingError;
 use joulio_units::{Boundary, Nanos, Percentile, Watts};
 use joulio_workload::JobError;
 
+/// Text of [`AdviseError::Interrupted`] for candidates.
+pub(super) const MISSED_SOME: &str = "no advice: not all candidates were run";
+
 /// Reason why no advice can be given.
 #[derive(Debug, thiserror::Error)]
 pub enum AdviseError {

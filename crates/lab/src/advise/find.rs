@@ -60,7 +60,7 @@ impl Advising {
         };
         job.check()?;
         let found = match request.in_virtual_time() {
-            true => simulated::find(&request, &job, observer)?,
+            true => simulated::find(&request, &job, stop, observer)?,
             false => real::find(&request, &job, stop, observer)?,
         };
         Ok(AdviceReport {

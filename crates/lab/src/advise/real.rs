@@ -2,7 +2,7 @@
 
 use super::advice::Advice;
 use super::diagnosis::{diagnose, note};
-use super::error::AdviseError;
+use super::error::{AdviseError, MISSED_SOME};
 use super::found::Found;
 use super::groups::{CandidateGroup, groups};
 use super::request::{AdviceRequest, ramp};
@@ -87,8 +87,7 @@ pub(super) fn find(
         }
     }
     if stop.stopped() {
-        let what = "no advice: not all candidates were run";
-        return Err(AdviseError::Interrupted(what));
+        return Err(AdviseError::Interrupted(MISSED_SOME));
     }
     judge(&all.runs, stop)?;
     let paths = options

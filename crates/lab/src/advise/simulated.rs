@@ -2,7 +2,7 @@
 
 use super::advice::Advice;
 use super::diagnosis::{diagnose_modelled, note};
-use super::error::AdviseError;
+use super::error::{AdviseError, MISSED_SOME};
 use super::found::Found;
 use super::groups::{CandidateGroup, groups};
 use super::request::{AdviceRequest, ramp};
@@ -12,13 +12,14 @@ use crate::virtual_time::{
     IdleState, VirtualError, VirtualExperiment, VirtualOptions, VirtualSurroundings,
 };
 use joulio_host::power_states::coalescing;
-use joulio_workload::{Job, Method, RunResult};
+use joulio_workload::{Job, Method, RunResult, Stop};
 use std::iter;
 
-/// Simulates all candidates of `job` in virtual time.
+/// Simulates all candidates of `job` in virtual time, until `stop`.
 pub(super) fn find(
     request: &AdviceRequest,
     job: &Job,
+    stop: &Stop,
     observer: &dyn Observer,
 ) -> Result<Found, AdviseError> {
     let options = &request.experiment;
@@ -58,7 +59,11 @@ pub(super) fn find(
                     ramp_time: ramp(&job, method),
                     ..job.clone()
                 };
-                let all = experiment.run(seeded).map_err(ExperimentError::from)?;
+                let all = experiment.run(stop, seeded);
+                if stop.stopped() {
+                    return Err(AdviseError::Interrupted(MISSED_SOME));
+                }
+                let all = all.map_err(ExperimentError::from)?;
                 runs.extend(all.into_iter().map(without_none));
             }
             devices = Some(experiment.devices);

@@ -72,6 +72,9 @@ pub enum FolderError {
     /// A folder without records.
     #[error("{}: no results: it has no {RECORDS}, which joulio lab run writes", .0.display())]
     NoResults(PathBuf),
+    /// A path of something else than a folder.
+    #[error("{}: not a folder: name another", .0.display())]
+    NoFolder(PathBuf),
     /// A line that is not a valid record.
     #[error("{}: line {line}: {problem}", path.display())]
     Line {
@@ -237,9 +240,14 @@ impl ResultsFolder {
     /// # Errors
     /// The folder cannot be created.
     pub fn make(path: &Path) -> Result<(), FolderError> {
-        fs::create_dir_all(path).map_err(|source| FolderError::Io {
-            path: path.into(),
-            source,
+        fs::create_dir_all(path).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+                FolderError::NoFolder(path.into())
+            }
+            _ => FolderError::Io {
+                path: path.into(),
+                source,
+            },
         })
     }
 

@@ -292,7 +292,7 @@ impl<'a> Trier<'a> {
             options,
             real: RealRunner::new(options, runs, stop),
             twin: match options.base.twin {
-                Some(_) => VirtualRunner::new(options).ok(),
+                Some(_) => VirtualRunner::new(options, stop).ok(),
                 None => None,
             },
         }

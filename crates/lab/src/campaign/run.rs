@@ -43,8 +43,8 @@ pub struct CampaignEnd {
     /// Meters that gave no figure in some runs although they gave one in others, each with the number of these runs.
     /// Runs that were too short for the meter are not counted.
     pub unmetered: Vec<(String, usize)>,
-    /// Names of the runs that were ended early or not begun.
-    pub not_run: Option<String>,
+    /// Number of runs that were ended early or not begun.
+    pub left: usize,
     /// Error that prevented records from being written.
     pub unsaved: Option<StateError>,
     /// Number of runs with figures, of all sessions.
@@ -74,7 +74,7 @@ impl Campaign {
         }
         if let Some(first) = self.sweeps.first().filter(|_| self.in_virtual_time()) {
             // Checks the options before any file is created.
-            VirtualRunner::new(&first.layers.options)?;
+            VirtualRunner::new(&first.layers.options, stop)?;
         }
         if let Some(why) = self.lacks_all_devices() {
             return Err(CampaignError::Nothing {
@@ -114,6 +114,9 @@ impl Campaign {
                 false => self.really(path, sweep, runs, &mut store, (stop, &shifted))?,
             };
             end.take(done);
+            if end.unsaved.is_some() {
+                break;
+            }
         }
         if let Err(error) = store.save() {
             end.unsaved = Some(error);
@@ -222,7 +225,7 @@ impl Campaign {
         threads: usize,
         (stop, observer): (&Stop, &dyn Observer),
     ) -> Result<SweepEnd, CampaignError> {
-        let runner = VirtualRunner::new(&sweep.layers.options)?;
+        let runner = VirtualRunner::new(&sweep.layers.options, stop)?;
         let sweep = sweep.sweep(runs);
         Ok(sweep.simulate(&runner, threads, store, stop, observer)?)
     }
@@ -351,12 +354,7 @@ impl CampaignEnd {
     fn take(&mut self, end: SweepEnd) {
         self.done += end.done;
         self.failed.extend(end.failed);
-        if let Some(missing) = end.missing.summary() {
-            self.not_run = Some(match self.not_run.take() {
-                Some(before) => format!("{before}; {missing}"),
-                None => missing,
-            });
-        }
+        self.left += end.missing.count();
         self.unsaved = end.unsaved;
     }
 
@@ -413,7 +411,7 @@ impl CampaignEnd {
                 "{error}: not all runs are in it: make room, and run the same again"
             ));
         }
-        if self.with_figures == 0 && self.not_run.is_none() {
+        if self.with_figures == 0 && self.left == 0 {
             let why = self.unavailable.first().map(|(why, _)| why.as_str());
             let why = why.or_else(|| self.failed.first().map(|(_, why)| why.as_str()));
             parts.push(format!(
@@ -424,7 +422,7 @@ impl CampaignEnd {
         let apart: usize = self.apart.iter().map(|(_, runs)| runs).sum();
         if let Some(why) = &self.first_apart
             && apart == self.with_figures
-            && self.not_run.is_none()
+            && self.left == 0
         {
             parts.push(format!(
                 "every run with figures is kept apart, and a report has none: run it again into another --results \

@@ -30,6 +30,11 @@ impl MissingRuns {
         self.cut_short.push(format!("{name} ({why})"));
     }
 
+    /// Returns the number of missing runs.
+    pub(crate) fn count(&self) -> usize {
+        self.cut_short.len() + self.not_run.len()
+    }
+
     /// Describes the missing runs in one line; `None` if all were done.
     pub fn summary(&self) -> Option<String> {
         let parts = [("cut short", &self.cut_short), ("not run", &self.not_run)];

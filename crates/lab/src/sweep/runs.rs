@@ -118,9 +118,9 @@ impl Sweep<'_> {
             if result.interrupted {
                 end.missing.cut_short(name);
             }
-            end.done += 1;
-            // A full disk may have room later: the record is written with the next one.
-            end.unsaved = store.add(self.record(runner, run, result)).err();
+            if !self.save(&mut end, store, self.record(runner, run, result)) {
+                break;
+            }
         }
         Ok(end)
     }
@@ -173,22 +173,37 @@ impl Sweep<'_> {
                 observer.planned(all - left.len() + end.done, all);
                 let result = match simulated {
                     Ok(result) => result,
+                    // It is among those that were not run.
+                    Err(_) if stop.is_requested() => continue,
                     Err(why) if self.unfit == Unfit::Refuse => {
                         return Err(SweepFailure::Unfit(why.to_string()));
                     }
                     Err(why) => without_counts(runner, run, why.to_string(), None)?,
                 };
-                end.done += 1;
-                end.unsaved = store.add(self.record(runner, run, result)).err();
+                if !self.save(&mut end, store, self.record(runner, run, result)) {
+                    return Ok(());
+                }
             }
             Ok(())
         })?;
+        if end.unsaved.is_some() {
+            return Ok(end);
+        }
         for run in left {
             if store.get(self.name, &run.point, run.replicate).is_none() {
                 end.missing.not_run(self.name_of(run));
             }
         }
         Ok(end)
+    }
+
+    /// Adds the record of a run that was done; returns false if the sweep has to end, as the records are its result and
+    /// cannot be written. Those of a bench are printed too, and a full disk may have room for the next one.
+    fn save(&self, end: &mut SweepEnd, store: &mut RecordStore, record: RunRecord) -> bool {
+        end.unsaved = store.add(record).err();
+        let goes_on = end.unsaved.is_none() || self.unfit == Unfit::Refuse;
+        end.done += usize::from(goes_on);
+        goes_on
     }
 
     fn record(&self, runner: &dyn Runner, run: &PlannedRun, result: RunResult) -> RunRecord {

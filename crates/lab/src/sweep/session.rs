@@ -38,7 +38,7 @@ impl<'a> SweepSession<'a> {
     ) -> Result<SweepSession<'a>, SweepOptionsError> {
         let (manifest, place) = match options.base.twin {
             Some(_) => {
-                let runner = VirtualRunner::new(options)?;
+                let runner = VirtualRunner::new(options, stop)?;
                 let manifest = runner.check(runs)?;
                 (manifest, Place::VirtualTime(Box::new(runner)))
             }

@@ -10,24 +10,33 @@ use crate::record::Platform;
 use crate::virtual_time::VirtualError;
 use joulio_model::MachineProfile;
 use joulio_twin::TwinError;
-use joulio_workload::RunResult;
+use joulio_workload::{RunResult, Stop};
 
 /// Runner in virtual time, on a machine that has a profile.
 pub struct VirtualRunner<'a> {
     options: &'a SweepOptions,
     machine: MachineProfile,
+    /// Ends a run early.
+    stop: &'a Stop,
 }
 
 impl<'a> VirtualRunner<'a> {
     /// Creates a runner on the machine of `options`: the named one, the one that fits this processor, or a generic
-    /// server.
+    /// server. `stop` ends runs early.
     ///
     /// # Errors
     /// There is no profile of that machine.
-    pub fn new(options: &'a SweepOptions) -> Result<VirtualRunner<'a>, SweepOptionsError> {
+    pub fn new(
+        options: &'a SweepOptions,
+        stop: &'a Stop,
+    ) -> Result<VirtualRunner<'a>, SweepOptionsError> {
         let machine = machine_profile(options.base.energy.machine.as_deref());
         let machine = machine.map_err(|why| ExperimentError::from(VirtualError::from(why)))?;
-        Ok(VirtualRunner { options, machine })
+        Ok(VirtualRunner {
+            options,
+            machine,
+            stop,
+        })
     }
 
     /// Returns the name of the machine.
@@ -45,7 +54,9 @@ impl<'a> VirtualRunner<'a> {
         }
         let note = EnergyNote::modelled(&self.machine);
         let mut manifest: Option<Manifest> = None;
-        for run in runs {
+        // Repetitions differ in nothing that is checked.
+        let first = runs.iter().map(|run| run.replicate).min();
+        for run in runs.iter().filter(|run| Some(run.replicate) == first) {
             let experiment = self.options.experiment(run)?;
             let devices = experiment.in_virtual_time()?.devices;
             let one = Manifest::modelled(&[experiment.job()], devices, note.clone());
@@ -64,11 +75,11 @@ impl<'a> VirtualRunner<'a> {
     /// Simulates `run`.
     ///
     /// # Errors
-    /// The run cannot be modelled.
+    /// The run cannot be modelled, or was stopped.
     pub fn simulate(&self, run: &PlannedRun) -> Result<RunResult, SweepOptionsError> {
         let experiment = self.options.experiment(run)?;
         let simulated = experiment.in_virtual_time()?;
-        let results = simulated.run(|method| experiment.job_of(method));
+        let results = simulated.run(self.stop, |method| experiment.job_of(method));
         let mut results = results.map_err(ExperimentError::from)?;
         let none = || ExperimentError::from(VirtualError::Twin(TwinError::NoDevice));
         Ok(results.pop().ok_or_else(none)?)

@@ -20,7 +20,7 @@ use joulio_twin::{
     Coalescing, DispatchThread, TwinError, TwinSetup, check_devices, check_method, run,
 };
 use joulio_units::Nanos;
-use joulio_workload::{CompletionResult, Job, Method, RunResult};
+use joulio_workload::{CompletionResult, Job, Method, RunResult, Stop};
 use std::collections::BTreeMap;
 
 /// Options of an experiment in virtual time.
@@ -97,14 +97,19 @@ impl VirtualExperiment {
         })
     }
 
-    /// Simulates every method with every combination of settings; `job` returns the job for a method.
+    /// Simulates every method with every combination of settings, until `stop`; `job` returns the job for a method.
     ///
     /// # Errors
-    /// A run cannot be simulated. A method that the machine lacks is not an error: its result has the reason.
-    pub fn run(&self, job: impl Fn(Method) -> Job) -> Result<Vec<RunResult>, VirtualError> {
+    /// A run cannot be simulated, or was stopped. A method that the machine lacks is not an error: its result has the
+    /// reason.
+    pub fn run(
+        &self,
+        stop: &Stop,
+        job: impl Fn(Method) -> Job,
+    ) -> Result<Vec<RunResult>, VirtualError> {
         let runs = self.settings.iter().flat_map(|settings| {
             let methods = self.methods.iter();
-            methods.map(|&method| self.run_one(&job(method), method, settings))
+            methods.map(|&method| self.run_one(&job(method), method, settings, stop))
         });
         runs.collect()
     }
@@ -114,8 +119,10 @@ impl VirtualExperiment {
         job: &Job,
         method: Method,
         settings: &VirtualSettings,
+        stop: &Stop,
     ) -> Result<RunResult, VirtualError> {
         let setup = TwinSetup {
+            stop: Some(stop.flag()),
             scheduler: settings.scheduler.as_deref(),
             coalescing: settings.coalescing(),
             frequency: settings.frequency.map(|(_, ratio)| ratio),

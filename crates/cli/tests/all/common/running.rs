@@ -1,6 +1,7 @@
 //! A command that runs during the test.
 
 use super::wait_for;
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -92,6 +93,19 @@ pub fn ran(pid: u32) -> Duration {
         Duration::from_nanos(first.parse().unwrap_or(0))
     });
     ran.max().unwrap_or_default()
+}
+
+/// Waits until the process has a handler of `signal` (proc(5), SigCgt).
+pub fn wait_for_handler(process: u32, signal: Signal) {
+    let status = format!("/proc/{process}/status");
+    wait_for("handler of a signal", || {
+        let status = fs::read_to_string(&status).ok()?;
+        let caught = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigCgt:"))?;
+        let caught = u64::from_str_radix(caught.trim(), 16).ok()?;
+        (caught & 1 << (signal.as_raw() - 1) != 0).then_some(())
+    });
 }
 
 /// Waits until a job is doing I/Os, or waiting for them.

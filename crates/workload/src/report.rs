@@ -22,7 +22,7 @@ use joulio_model::DeviceActivity;
 use joulio_nvme::Faults;
 use joulio_nvme::wait::{WaitCounters, now};
 use joulio_trace::Thread;
-use joulio_units::Nanos;
+use joulio_units::{Joules, Nanos};
 use residency::residencies;
 use std::collections::BTreeMap;
 use std::slice;
@@ -376,11 +376,14 @@ impl RunReport<'_> {
         let home = self.setup.at_home.then_some(machine);
         let jobs = parts.iter().flat_map(|part| &part.done.jobs);
         let cores: Vec<_> = jobs.flat_map(|job| residencies(job, home)).collect();
+        // Of the window alone: in a short one the readings of the counters take longer.
+        let part = whole.window.seconds() / whole.did.idle_time.seconds();
+        let part = if part.is_finite() { part } else { 1.0 };
         let activity = |a: &TargetActivity| DeviceActivity {
             window: whole.window,
             read: a.read,
             write: a.write,
-            idle: a.idle,
+            idle: a.idle.map(|idle| Joules(idle.0 * part)),
         };
         let devices = self.setup.targets.iter().zip(&whole.did.devices);
         let devices = devices.map(|(target, a)| (target.info().profile.as_ref(), activity(a)));

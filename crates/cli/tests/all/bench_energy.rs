@@ -331,3 +331,16 @@ fn without_a_meter_the_table_says_modelled() {
         "{table}"
     );
 }
+
+#[test]
+fn the_watts_of_one_io_are_those_of_the_machine() {
+    // The counters are read over a much longer time than the I/O takes.
+    let line = "bench --device emulated:optane-900p,size=1M --number_ios 1 --ramp_time 0 --meter none \
+                --machine generic-server --output json";
+    for run in json(line)["runs"].as_array().expect("runs") {
+        let energies = run["energy"].as_array().expect("energies");
+        let wall = energies.iter().find(|one| one["boundary"] == "wall");
+        let watts = wall.expect("modelled")["watts"].as_f64().expect("watts");
+        assert!((50.0..200.0).contains(&watts), "{watts} W: {run:#}");
+    }
+}

@@ -9,6 +9,7 @@ use crate::{Happened, Surroundings};
 use joulio_job::{MachineCounters, ThreadUsage};
 use joulio_kernel_io::Disk;
 use joulio_model::TransferTotals;
+use joulio_nvme::wait::now;
 use joulio_units::{Joules, Nanos};
 use std::path::Path;
 
@@ -22,6 +23,8 @@ pub(crate) struct MachineSnapshot {
 pub(super) struct RunSnapshot {
     machine: MachineSnapshot,
     activity: Vec<TargetActivity>,
+    /// Time at which the devices' energy without any I/O was read.
+    idle_read: Nanos,
     usage: ThreadUsage,
     /// Scheduling of each device's threads.
     scheduled: Vec<DeviceThreads>,
@@ -61,6 +64,8 @@ impl DeviceThreads {
 pub(crate) struct Did {
     /// Activity of each device.
     pub(crate) devices: Vec<TargetActivity>,
+    /// Time of the devices' energy without any I/O, which begins before the first I/O and ends after the last.
+    pub(crate) idle_time: Nanos,
     /// CPU time of the devices' threads.
     pub(crate) device_threads: ThreadUsage,
     /// Share of their CPUs that the threads of each device had.
@@ -114,6 +119,7 @@ impl RunSnapshot {
         RunSnapshot {
             machine: MachineSnapshot::now(setup.root),
             scheduled,
+            idle_read: now(),
             activity: targets().map(|target| target.activity()).collect(),
             usage,
         }
@@ -122,6 +128,7 @@ impl RunSnapshot {
     /// Returns the snapshot with the devices' energy without any I/O as it is now: between the snapshot and the first
     /// I/O they use that too.
     pub(super) fn with_idle_devices(mut self, setup: &Setup<'_>) -> RunSnapshot {
+        self.idle_read = now();
         for (activity, target) in self.activity.iter_mut().zip(setup.targets) {
             activity.idle = target.activity().idle;
         }
@@ -140,6 +147,7 @@ impl RunSnapshot {
         let (machine, happened) = self.machine.since(&before.machine, disks, threads);
         Did {
             devices: devices.map(|(a, b)| since(*a, *b)).collect(),
+            idle_time: self.idle_read.since(before.idle_read),
             device_threads: self.usage.since(before.usage),
             device_scheduled: (self.scheduled.iter().zip(&before.scheduled))
                 .map(|(after, before)| DeviceThreads {

@@ -53,6 +53,19 @@ fn each_section_is_a_bench_of_as_many_ios_as_its_size_has_blocks() {
 }
 
 #[test]
+fn a_section_without_a_size_goes_through_its_file_once_from_the_offset_on() {
+    let room = room();
+    for (offset, ios) in [("0", 256), ("960k", 16), ("50%", 128)] {
+        let text =
+            format!("[rest]\nfilename=disk.img\ndirect=1\nrw=read\nbs=4k\noffset={offset}\n");
+        fs::write(room.path().join("rest.fio"), text).unwrap();
+        let line = "bench rest.fio --meter none --output json";
+        let report: Value = serde_json::from_str(&stdout(room.path(), line)).unwrap();
+        assert_eq!(report["runs"][0]["all"]["ios"], ios, "offset={offset}");
+    }
+}
+
+#[test]
 fn names_on_the_command_line_begin_sections() {
     let room = room();
     let line = "bench --filename=disk.img --size=1m --meter none --name=seq --rw=read --bs=64k --name rand \

@@ -308,13 +308,15 @@ pub(super) fn file_length(options: &[&Given]) -> Option<u64> {
 }
 
 /// Returns the number of I/Os of a section without an amount of work that names one existing file: the blocks of the
-/// file, multiplied by `loops`.
+/// file from `offset` on, multiplied by `loops`.
 fn whole_file(section: &Section) -> Result<Option<u64>, JobFileError> {
     let options: Vec<&Given> = section.options.iter().collect();
     let Some(bytes) = file_length(&options) else {
         return Ok(None);
     };
     let loops = section.find("loops").map_or(Ok(1), Given::count)?;
+    let offset = section.find("offset").map_or(Ok(0), Given::bytes)?;
+    let bytes = bytes.saturating_sub(offset);
     let blocks = block_size(&options)?.and_then(|bs| bytes.checked_div(bs));
     Ok(blocks
         .filter(|blocks| *blocks > 0)

@@ -244,6 +244,12 @@ pub fn usage_line(error: &clap::Error) -> String {
     {
         return one_line(&earlier.to_string());
     }
+    if error.kind() == clap::error::ErrorKind::InvalidUtf8
+        && let Some(word) = std::env::args_os().find(|word| word.to_str().is_none())
+    {
+        let word = word.to_string_lossy();
+        return one_line(&format!("'{word}' is not UTF-8: rename it"));
+    }
     let text = error.to_string();
     // Keeps the message and the tips, without the usage and the pointer to --help.
     let message = text.split("\n\nUsage:").next().unwrap_or(&text);

@@ -1,7 +1,9 @@
 //! Requests that are not possible are refused in one line with a remedy, and nothing is changed.
 
-use crate::common::{refused, refused_with};
+use crate::common::{program, refused, refused_with};
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use tempfile::{TempDir, tempdir};
 
 fn room() -> TempDir {
@@ -191,4 +193,20 @@ fn a_profile_with_an_error_is_refused_by_the_field() {
     fs::write(room.path().join("worse.toml"), "name = [").expect("write");
     let said = refused(room.path(), "bench --device emulated:worse.toml");
     assert!(said.contains("worse.toml:1"), "{said}");
+}
+
+#[test]
+fn a_name_that_is_not_utf_8_is_shown() {
+    let output = program()
+        .arg("bench")
+        .arg("--device")
+        .arg(OsStr::from_bytes(b"./bad\xff.img"))
+        .output()
+        .expect("the command runs");
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_eq!(
+        said,
+        "joulio: './bad\u{fffd}.img' is not UTF-8: rename it (see --help)\n"
+    );
 }

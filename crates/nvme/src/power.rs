@@ -9,7 +9,7 @@ use joulio_nvme_spec::feature::{
     ApstTable, FeatureId, HostMemoryAttributes, HostMemoryBuffer, InterruptCoalescing,
     PowerManagement, PowerMeasurement,
 };
-use joulio_nvme_spec::identify::IdentifyController;
+use joulio_nvme_spec::identify::{EMULATED_SUBNQN, IdentifyController};
 use joulio_nvme_spec::log::{LogId, PowerMeasurementLog, SmartHealth};
 use joulio_nvme_spec::{Command, NamespaceId, PAGE_SIZE, Status};
 use zerocopy::{FromZeros, IntoBytes};
@@ -34,6 +34,13 @@ pub trait PowerControl {
     /// PCI identifiers of the controller; `None` if it is no PCI function, or they are not known.
     fn pci_id(&self) -> Option<PciId> {
         None
+    }
+
+    /// Whether the controller says that joulio emulates it, in this process or behind a vfio-user socket: its power is
+    /// modelled.
+    fn is_emulated(&self) -> bool {
+        let subnqn = &self.identify_controller().subnqn;
+        subnqn.starts_with(EMULATED_SUBNQN.as_bytes())
     }
 
     /// Returns the power states to which this drive may go by itself after idle time, as far as its identifiers and its

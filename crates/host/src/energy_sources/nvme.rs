@@ -18,6 +18,7 @@ pub fn device_meter(
     emulated: bool,
     clock: &dyn Clock,
 ) -> Result<Box<dyn Meter>, MeterError> {
+    let emulated = emulated || control.is_emulated();
     let power = Power {
         name: name.into(),
         control,

@@ -4,6 +4,9 @@ use super::{Ctratt, Oaes, Oncs, PowerStateDescriptor, Sgls};
 use zerocopy::little_endian::{U16, U32, U64, U128};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+/// Beginning of the NVM subsystem NQN (SUBNQN) of controllers that joulio emulates.
+pub const EMULATED_SUBNQN: &str = "nqn.2026-01.io.joulio:emulated:";
+
 /// CNS 01h: 4096 bytes. Field names are the specification's.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]

@@ -7,7 +7,7 @@ mod nvm_controller;
 mod power_state;
 
 pub use capabilities::{Ctratt, Dlfeat, Nsfeat, Oaes, Oncs, Sgls};
-pub use controller::IdentifyController;
+pub use controller::{EMULATED_SUBNQN, IdentifyController};
 pub use namespace::{IdentifyNamespace, LbaFormat};
 pub use nvm_controller::IdentifyNvmController;
 pub use power_state::{PowerScale, PowerStateDescriptor, PowerStateFlags};

@@ -135,6 +135,12 @@ fn is_not_supported<T>(result: Result<T, NvmeError>) -> bool {
 }
 
 #[test]
+fn an_emulated_controller_says_that_it_is_one() {
+    assert!(evo().0.is_emulated());
+    assert!(!Lacking::new(Status::INVALID_FIELD).is_emulated());
+}
+
+#[test]
 fn what_identify_does_not_have_is_not_requested() {
     let device = Lacking::new(Status::INVALID_FIELD);
     assert!(is_not_supported(device.power_measurement()));

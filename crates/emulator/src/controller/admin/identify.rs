@@ -8,7 +8,7 @@ use super::super::likeness;
 use joulio_model::Figure;
 use joulio_model::device::PowerState;
 use joulio_nvme_spec::identify::{
-    ActiveNamespaces, Cns, Ctratt, Dlfeat, IdentifyController, IdentifyNamespace,
+    ActiveNamespaces, Cns, Ctratt, Dlfeat, EMULATED_SUBNQN, IdentifyController, IdentifyNamespace,
     IdentifyNvmController, LbaFormat, Oaes, Oncs, PowerStateDescriptor, PowerStateFlags, Sgls,
 };
 use joulio_nvme_spec::register::Cc;
@@ -100,7 +100,7 @@ impl EmulatedController {
     fn own_identity(&self) -> IdentifyController {
         let mut page = IdentifyController::new_zeroed();
         let serial = format!("JOULIO{:014X}", self.identity(0) as u64 >> 8);
-        let qualified = format!("nqn.2026-01.io.joulio:emulated:{serial}");
+        let qualified = format!("{EMULATED_SUBNQN}{serial}");
         page.vid = U16::new(EmulatedController::VENDOR);
         page.ssvid = U16::new(EmulatedController::VENDOR);
         pad(&mut page.sn, &serial);

@@ -100,6 +100,7 @@ struct joulio_volume *volume_for(sqlite3_filename name)
 {
 	const char *wanted = parameter(name, "device", "JOULIO_DEVICE", NULL);
 	struct joulio_volume *found;
+	int fits = 1;
 
 	pthread_mutex_lock(&mutex);
 	if (!volume && !wanted) {
@@ -110,13 +111,11 @@ struct joulio_volume *volume_for(sqlite3_filename name)
 	} else if (wanted && (!device || strcmp(device, wanted))) {
 		fprintf(stderr, "joulio: %s: this process has a volume on %s, and can have one only\n",
 			wanted, device ? device : "another device");
-		pthread_mutex_unlock(&mutex);
-		return NULL;
-	} else if (!agrees(name, "completion", used_completion) || !agrees(name, "queues", used_queues)) {
-		pthread_mutex_unlock(&mutex);
-		return NULL;
+		fits = 0;
+	} else {
+		fits = agrees(name, "completion", used_completion) && agrees(name, "queues", used_queues);
 	}
-	found = volume;
+	found = fits ? volume : NULL;
 	pthread_mutex_unlock(&mutex);
 	return found;
 }

@@ -86,7 +86,7 @@ pub unsafe extern "C" fn joulio_meters_open(
             let opened = unsafe { handle::get(controller) }?.opened();
             let control = opened.control();
             let name = control.device_name().to_owned();
-            add_device(&name, control, opened.is_emulated(), &root, &mut discovery);
+            add_device(&name, control, &root, &mut discovery);
         }
         let discovery = met(discovery, &select).map_err(wrong)?;
         Ok(handle::make(Reader::Idle(discovery.meters)))

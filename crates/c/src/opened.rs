@@ -28,7 +28,6 @@ pub(crate) trait AnyController: Send {
     fn control(&self) -> SharedPowerControl;
     /// Executes an admin command that moves its data to or from `memory`, and waits for its completion.
     fn admin(&self, command: Command, memory: DmaBuffer) -> Result<AdminCompleted, AdminRejected>;
-    fn is_emulated(&self) -> bool;
     /// Opens the namespace as the blocks of a volume, for threads that wait with policies that `policy` makes.
     fn store(
         &self,
@@ -59,14 +58,10 @@ pub(crate) fn open(
     Ok(match &name.kind {
         DeviceKind::Emulated(emulated) => {
             let controller = emulated.open(&name.text, how, EmulatedUse::of_seed(1))?;
-            Box::new(Opened::new(controller, name.nsid, true)?)
+            of(controller, name.nsid)?
         }
-        DeviceKind::Own(OwnAddress::Pcie(address)) => {
-            Box::new(Opened::new(open_pcie(*address, how)?, name.nsid, false)?)
-        }
-        DeviceKind::Own(OwnAddress::VfioUser(path)) => {
-            Box::new(Opened::new(open_vfio_user(path, how)?, name.nsid, false)?)
-        }
+        DeviceKind::Own(OwnAddress::Pcie(address)) => of(open_pcie(*address, how)?, name.nsid)?,
+        DeviceKind::Own(OwnAddress::VfioUser(path)) => of(open_vfio_user(path, how)?, name.nsid)?,
     })
 }
 
@@ -75,24 +70,16 @@ pub(crate) fn of<D: Device>(
     controller: Controller<D>,
     nsid: u32,
 ) -> Result<Box<dyn AnyController>, NvmeError> {
-    Ok(Box::new(Opened::new(controller, nsid, true)?))
+    let namespace = controller.namespace(nsid)?;
+    Ok(Box::new(Opened {
+        controller: Arc::new(controller),
+        namespace,
+    }))
 }
 
 struct Opened<D: Device> {
     controller: Arc<Controller<D>>,
     namespace: Namespace,
-    emulated: bool,
-}
-
-impl<D: Device> Opened<D> {
-    fn new(controller: Controller<D>, nsid: u32, emulated: bool) -> Result<Opened<D>, NvmeError> {
-        let namespace = controller.namespace(nsid)?;
-        Ok(Opened {
-            controller: Arc::new(controller),
-            namespace,
-            emulated,
-        })
-    }
 }
 
 impl<D: Device> AnyController for Opened<D> {
@@ -104,7 +91,6 @@ impl<D: Device> AnyController for Opened<D> {
         Ok(Box::new(Opened {
             controller: Arc::clone(&self.controller),
             namespace: self.controller.namespace(nsid)?,
-            emulated: self.emulated,
         }))
     }
 
@@ -132,10 +118,6 @@ impl<D: Device> AnyController for Opened<D> {
 
     fn admin(&self, command: Command, memory: DmaBuffer) -> Result<AdminCompleted, AdminRejected> {
         self.controller.submit_admin_with_data(command, memory)
-    }
-
-    fn is_emulated(&self) -> bool {
-        self.emulated
     }
 
     fn store(

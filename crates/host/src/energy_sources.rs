@@ -95,17 +95,10 @@ pub fn discover(root: &Root, words: &[String]) -> Result<Discovery, SelectionErr
     met(found(root, &select)?, &select)
 }
 
-/// Adds the meter in the device `name` to `discovery`, or the reason why it has none. The watts of an `emulated` device
-/// are its profile's, and marked as modelled.
-pub fn add_device(
-    name: &str,
-    control: SharedPowerControl,
-    emulated: bool,
-    root: &Root,
-    discovery: &mut Discovery,
-) {
+/// Adds the meter in the device `name` to `discovery`, as [`device_meter`], or the reason why it has none.
+pub fn add_device(name: &str, control: SharedPowerControl, root: &Root, discovery: &mut Discovery) {
     discovery.others.retain(|other| other.name != "nvme");
-    match device_meter(name, control, emulated, &**root.clock()) {
+    match device_meter(name, control, &**root.clock()) {
         Ok(meter) => discovery.meters.push(meter),
         Err(error) => discovery.others.push(MeterFinding {
             name: format!("nvme:{name}"),

@@ -79,8 +79,7 @@ pub fn list_with(
     for name in names {
         let admin = name.open(cancel.clone())?.admin;
         let control = SharedPowerControl::clone(admin.control());
-        let emulated = admin.ends_with_process();
-        add_device(admin.name(), control, emulated, root, &mut discovery);
+        add_device(admin.name(), control, root, &mut discovery);
     }
     Ok(discovery)
 }

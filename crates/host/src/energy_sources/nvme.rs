@@ -8,17 +8,17 @@ use joulio_nvme_spec::identify::PowerScale;
 use joulio_units::Watts;
 use std::fmt;
 
-/// Opens the meter in the device `name`. The watts of an `emulated` device are its profile's, and marked as modelled.
+/// Opens the meter in the device `name`. The watts of an emulated device, in this process or behind a socket, are its
+/// profile's, and marked as modelled.
 ///
 /// # Errors
 /// The device does not measure its power, or fails a command.
 pub fn device_meter(
     name: &str,
     control: SharedPowerControl,
-    emulated: bool,
     clock: &dyn Clock,
 ) -> Result<Box<dyn Meter>, MeterError> {
-    let emulated = emulated || control.is_emulated();
+    let emulated = control.is_emulated();
     let power = Power {
         name: name.into(),
         control,

@@ -136,8 +136,7 @@ impl EnergySources {
         let infos = targets.iter().map(|target| (target, target.info()));
         for (target, info) in infos.filter(|(_, info)| options.asks(&info.name, faults)) {
             if let Some(control) = target.power() {
-                let emulated = info.profile.is_some();
-                add_device(&info.name, control, emulated, &root, &mut discovery);
+                add_device(&info.name, control, &root, &mut discovery);
             }
         }
         for name in options.device_meters() {

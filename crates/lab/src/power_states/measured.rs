@@ -196,8 +196,7 @@ fn meters(
     let mut discovery = crate::meters::discover(&root, &words)?;
     let admin = &drive.controller.admin;
     let control = Arc::clone(admin.control());
-    let emulated = admin.ends_with_process();
-    add_device(admin.name(), control, emulated, &root, &mut discovery);
+    add_device(admin.name(), control, &root, &mut discovery);
     let own = discovery.others.iter();
     let own = own.filter(|other| other.name.starts_with("nvme:"));
     let refused = own.map(|other| match &other.state {

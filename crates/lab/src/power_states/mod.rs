@@ -154,7 +154,7 @@ fn measure(
     let clock: Arc<dyn Clock> = Arc::new(Monotonic);
     let admin = &controller.admin;
     let control = Arc::clone(admin.control());
-    let meter = device_meter(admin.name(), control, admin.ends_with_process(), &*clock);
+    let meter = device_meter(admin.name(), control, &*clock);
     let refused = meter.as_ref().err().map(MeterError::to_string);
     let mut meters = Meters::new(meter.into_iter().collect(), clock);
     let window = meters.open().map_err(PowerStatesError::Meter)?;

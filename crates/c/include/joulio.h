@@ -262,8 +262,8 @@ struct joulio_arena *joulio_arena_register(struct joulio_controller *controller,
                                            joulio_release release);
 
 // Makes an arena of `length` bytes from `offset` of `fd`, a memfd or a file of tmpfs or hugetlbfs that holds them,
-// `offset` a multiple of its pages; the length is rounded up to whole ones. It is mapped shared by this call, and `fd` may be closed. Returns NULL on failure, see
-// joulio_error().
+// `offset` a multiple of its pages; the length is rounded up to whole ones. It is mapped shared by this call, and `fd`
+// may be closed. Returns NULL on failure, see joulio_error().
 //
 // # Safety
 // `controller` is NULL or a controller.
@@ -457,8 +457,8 @@ int joulio_submit_and_wait(struct joulio_queue *queue,
 
 // Returns up to `max` completions in `completions`. Waits, with the queue's completion mode, until at least `min` are
 // there or `timeout_ns` have passed; a negative timeout means none, and then nothing in flight returns 0 at once. `min`
-// = 0 polls once. Returns their number, or a negative errno: -EIO: the device failed; the queue can still be used, or, if its controller is gone, fails again
-// after each command that it ends with status 371h.
+// = 0 polls once. Returns their number, or a negative errno: -EIO: the device failed; the queue can still be used, or,
+// if its controller is gone, fails again after each command that it ends with status 371h.
 //
 // # Safety
 // `queue` is NULL or a queue; `completions` has room for `max`.

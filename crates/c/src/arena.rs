@@ -113,8 +113,8 @@ pub unsafe extern "C" fn joulio_arena_register(
 }
 
 /// Makes an arena of `length` bytes from `offset` of `fd`, a memfd or a file of tmpfs or hugetlbfs that holds them,
-/// `offset` a multiple of its pages; the length is rounded up to whole ones. It is mapped shared by this call, and `fd` may be closed. Returns NULL on failure, see
-/// joulio_error().
+/// `offset` a multiple of its pages; the length is rounded up to whole ones. It is mapped shared by this call, and `fd`
+/// may be closed. Returns NULL on failure, see joulio_error().
 ///
 /// # Safety
 /// `controller` is NULL or a controller.

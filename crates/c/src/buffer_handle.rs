@@ -87,9 +87,7 @@ impl Buffer {
     pub(crate) fn lose(&mut self) {
         self.is_lost = true;
     }
-}
 
-impl Buffer {
     /// Makes the failure of a call with a buffer whose memory is not there.
     #[cold]
     pub(crate) fn absent(&self) -> Failure {

@@ -10,8 +10,8 @@ use std::ffi::{c_int, c_uint, c_void};
 
 /// Returns up to `max` completions in `completions`. Waits, with the queue's completion mode, until at least `min` are
 /// there or `timeout_ns` have passed; a negative timeout means none, and then nothing in flight returns 0 at once. `min`
-/// = 0 polls once. Returns their number, or a negative errno: -EIO: the device failed; the queue can still be used, or, if its controller is gone, fails again
-/// after each command that it ends with status 371h.
+/// = 0 polls once. Returns their number, or a negative errno: -EIO: the device failed; the queue can still be used, or,
+/// if its controller is gone, fails again after each command that it ends with status 371h.
 ///
 /// # Safety
 /// `queue` is NULL or a queue; `completions` has room for `max`.

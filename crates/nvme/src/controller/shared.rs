@@ -218,9 +218,7 @@ impl<D: Device> Shared<D> {
     pub(super) fn take_retired(&self) -> Retired {
         std::mem::take(&mut *lock(&self.retired))
     }
-}
 
-impl<D: Device> Shared<D> {
     /// Shuts the controller down, and returns true if it uses no memory any more.
     fn lets_go(&self) -> bool {
         let registers = self.registers();
